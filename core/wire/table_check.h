@@ -1,0 +1,32 @@
+/*
+ * A look at a table's raw bytes before rabbitmq-c decodes them, since it recurses as deep as the
+ * bytes say, believes every length, and stops at kinds of other clients.
+ */
+#ifndef ACE_WIRE_TABLE_CHECK_H
+#define ACE_WIRE_TABLE_CHECK_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define ACE_TABLE_DEPTH_MAX   32    /* tables and arrays inside one another; the outermost is 1 */
+#define ACE_TABLE_ENTRIES_MAX 65536 /* entries of all tables and arrays together */
+
+typedef struct ace_table_shape {
+    size_t bytes;   /* on the wire, with the four bytes of the length */
+    size_t decoded; /* what rabbitmq-c will take from a pool to decode it */
+    size_t entries; /* on all levels */
+    int depth;
+} ace_table_shape;
+
+/* Checks the table that starts at `data` (its four length bytes), within `length` bytes. Works
+ * without recursion. The kind 'U', an int16 of other clients, is rewritten to rabbitmq-c's 's' in
+ * place. `what` names the table in errors: "headers", "arguments". ACE_PROTOCOL: lengths that do
+ * not add up, an unknown kind. ACE_LIMIT: too deep, too many entries; the bytes are then sound up
+ * to that point, and `shape->bytes` is set in both cases where the outermost length fits, so that a
+ * caller can step over the table. */
+ace_code ace_table_check(uint8_t *data, size_t length, const char *what, ace_table_shape *shape,
+                         ace_error **error);
+
+#endif
