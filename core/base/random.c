@@ -1,0 +1,117 @@
+#include "base/random.h"
+
+#include "base/thread.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+struct ace_random {
+    bool is_seeded;
+    ace_mutex lock;
+    uint64_t state;
+};
+
+static ace_random system_random = {.is_seeded = false};
+
+/* SplitMix64: passes the usual batteries, and every seed is as good as any other. */
+static uint64_t split_mix(uint64_t *state)
+{
+    *state += UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t mixed = *state;
+    mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return mixed ^ (mixed >> 31);
+}
+
+/* For a sandbox that forbids getrandom(2): ids still differ between calls, threads and processes.
+ */
+static uint64_t without_the_kernel(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t state = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+    state ^= (uint64_t)getpid() << 40;
+    state ^= (uint64_t)(uintptr_t)&now;
+    return split_mix(&state);
+}
+
+static uint64_t from_the_kernel(void)
+{
+    uint64_t value;
+    for (;;) {
+        ssize_t got = getrandom(&value, sizeof value, 0);
+        if (got == (ssize_t)sizeof value) {
+            return value;
+        }
+        if (got < 0 && errno != EINTR) {
+            return without_the_kernel();
+        }
+    }
+}
+
+ace_random *ace_random_system(void)
+{
+    return &system_random;
+}
+
+ace_random *ace_random_seeded(uint64_t seed)
+{
+    ace_random *random = calloc(1, sizeof *random);
+    if (random == NULL) {
+        return NULL;
+    }
+    if (ace_mutex_init(&random->lock, NULL) != ACE_OK) {
+        free(random);
+        return NULL;
+    }
+    random->is_seeded = true;
+    random->state = seed;
+    return random;
+}
+
+void ace_random_free(ace_random *random)
+{
+    if (random == NULL || !random->is_seeded) {
+        return;
+    }
+    ace_mutex_destroy(&random->lock);
+    free(random);
+}
+
+uint64_t ace_random_next(ace_random *random)
+{
+    if (!random->is_seeded) {
+        return from_the_kernel();
+    }
+    ace_mutex_lock(&random->lock);
+    uint64_t value = split_mix(&random->state);
+    ace_mutex_unlock(&random->lock);
+    return value;
+}
+
+double ace_random_unit(ace_random *random)
+{
+    /* 53 bits are what a double holds exactly; one more could round up to 1. */
+    return (double)(ace_random_next(random) >> 11) * 0x1.0p-53;
+}
+
+void ace_uuid_v4(ace_random *random, char out[ACE_UUID_LENGTH + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t halves[2] = {ace_random_next(random), ace_random_next(random)};
+    halves[0] = (halves[0] & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
+    halves[1] = (halves[1] & ~(UINT64_C(3) << 62)) | (UINT64_C(2) << 62);
+    size_t position = 0;
+    for (size_t digit = 0; digit < 32; digit++) {
+        if (digit == 8 || digit == 12 || digit == 16 || digit == 20) {
+            out[position++] = '-';
+        }
+        uint64_t half = halves[digit / 16];
+        out[position++] = digits[(half >> (60 - 4 * (digit % 16))) & 0xf];
+    }
+    out[position] = '\0';
+}
