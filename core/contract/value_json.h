@@ -1,0 +1,26 @@
+/* AMQP values as JSON, in the form command-line.md gives `acemq envelope`. */
+#ifndef ACE_CONTRACT_VALUE_JSON_H
+#define ACE_CONTRACT_VALUE_JSON_H
+
+#include "contract/table.h"
+
+#include <jansson.h>
+
+/* A JSON object as a table: plain integers are int64, fractions double, strings long strings, and
+ * an object with exactly the members "type" and "value" is of that AMQP type; {"type": "longstr",
+ * "base64":
+ * ...} is a long string that is not UTF-8. `path` names the object in errors
+ * ("queues[0].arguments"): ACE_PARSE where a value does not read, else the errors of
+ * ace_table_set(). */
+ace_code ace_table_from_json(const json_t *object, const char *path, ace_table *table,
+                             ace_error **error);
+
+/* Plain JSON where it keeps the type, the object form elsewhere; `typed_top` gives every value of
+ * the outermost level the object form. NULL: no memory. The caller owns the reference. */
+json_t *ace_table_to_json(const amqp_table_t *table, bool typed_top);
+json_t *ace_value_to_json(const amqp_field_value_t *value, bool typed);
+
+/* The name of a kind as the JSON has it ("int32"), NULL for an unknown one. */
+const char *ace_kind_name(uint8_t kind);
+
+#endif
