@@ -1,0 +1,29 @@
+/**
+ * @file acemq.h
+ * All of libacemq. One header a subject; this one includes them.
+ */
+#ifndef ACEMQ_ACEMQ_H
+#define ACEMQ_ACEMQ_H
+
+#include "broker.h"
+#include "cancel.h"
+#include "codec.h"
+#include "common.h"
+#include "connection.h"
+#include "consumer.h"
+#include "delivery.h"
+#include "envelope.h"
+#include "error.h"
+#include "event.h"
+#include "message.h"
+#include "names.h"
+#include "policy.h"
+#include "publisher.h"
+#include "queue.h"
+#include "replay.h"
+#include "table.h"
+#include "time.h"
+#include "topology.h"
+#include "version.h"
+
+#endif

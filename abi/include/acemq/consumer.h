@@ -1,0 +1,132 @@
+/**
+ * @file consumer.h
+ * Consuming one queue, with the whole failure behaviour of section 6.
+ */
+#ifndef ACEMQ_CONSUMER_H
+#define ACEMQ_CONSUMER_H
+
+#include "codec.h"
+#include "connection.h"
+#include "delivery.h"
+#include "policy.h"
+
+ACEMQ_BEGIN
+
+/** A consumer. Thread-safe, but one thread at a time in acemq_consumer_next(): a second gets
+ * ACEMQ_E_WRONG_THREAD. Owned, freed with acemq_consumer_free(). */
+typedef struct acemq_consumer acemq_consumer;
+
+/** How the consumer's queues come to be (section 4). */
+typedef enum acemq_declare {
+    ACEMQ_DECLARE_YES = 0, /**< the consumer declares its set before every subscription */
+    ACEMQ_DECLARE_VERIFY =
+        1 /**< it only checks passively, and refuses to start when something is missing */
+} acemq_declare;
+
+typedef struct acemq_consumer_options {
+    size_t size;
+    const acemq_policy *retry;    /**< copied; NULL: one attempt, then `.dlq` */
+    const acemq_codec *codec;     /**< NULL: bytes */
+    const acemq_table *arguments; /**< of the subscription; copied */
+    const char *tag;              /**< NULL: made up. Copied */
+    acemq_cancel *cancel;   /**< watched by this consumer's blocking calls; NULL: the client's */
+    int64_t timeout;        /**< for opening; default 30 s */
+    int64_t prefetch_bytes; /**< bytes of bodies held here before the broker is held off; default 64
+                               MiB, 0: no limit */
+    int64_t acknowledgement_limit; /**< how long the broker lets a delivery be unacknowledged;
+                                      default 30 minutes, 0: for ever */
+    int32_t prefetch;              /**< 1 to 65535; default 50 */
+    int32_t declare;               /**< acemq_declare */
+    int32_t requeue_on_failure;    /**< 1: without a policy, a failed message goes straight back */
+    int32_t exclusive;             /**< 1: nobody else may consume the queue */
+} acemq_consumer_options;
+
+#define ACEMQ_CONSUMER_OPTIONS_INIT                                                                \
+    {                                                                                              \
+        sizeof(acemq_consumer_options), 0, 0, 0, 0, 0, 30000, 67108864, 1800000, 50, 0, 0, 0       \
+    }
+
+ACEMQ_API acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t size);
+
+/**
+ * Handles one message, on a thread of the library, one at a time for one consumer. It may publish,
+ * settle nothing, and take its time: the connection lives without it. What it returns is carried
+ * out (section 6); a value that is none of the four counts as ACEMQ_FAILED. The delivery is
+ * borrowed until it returns.
+ */
+typedef acemq_outcome (*acemq_handler)(acemq_delivery *delivery, void *user);
+
+/**
+ * Push: declares what the consumer needs, subscribes, and runs `handler` for each message until
+ * closed. It comes back by itself after a loss.
+ * @param options    NULL: defaults
+ * @param destructor called with `user` when no handler can run any more; may be NULL
+ * @param consumer   owned
+ * Errors: ACEMQ_E_NOT_FOUND (no such queue), ACEMQ_E_DIFFERS, ACEMQ_E_ACCESS_REFUSED (the message
+ * says which declaration), ACEMQ_E_LIMIT, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LOCKED,
+ * ACEMQ_E_TIMEOUT, ACEMQ_E_CANCELLED, ACEMQ_E_CLOSED, the policy's own.
+ */
+ACEMQ_API acemq_status acemq_consume(acemq_connection *connection, const char *queue,
+                                     const acemq_consumer_options *options, acemq_handler handler,
+                                     void *user, acemq_destructor destructor,
+                                     acemq_consumer **consumer, acemq_error **error);
+
+/** Pull: the same, but messages are taken with acemq_consumer_next(). */
+ACEMQ_API acemq_status acemq_consumer_open(acemq_connection *connection, const char *queue,
+                                           const acemq_consumer_options *options,
+                                           acemq_consumer **consumer, acemq_error **error);
+
+/**
+ * The next delivery; several may be unsettled at once. @param delivery owned.
+ * Errors: ACEMQ_E_TIMEOUT (none came), ACEMQ_E_CANCELLED (woken or cancelled), ACEMQ_E_CLOSED,
+ * ACEMQ_E_WRONG_THREAD, ACEMQ_E_STATE in push mode; what ended the consumer, when it ended by
+ * itself.
+ */
+ACEMQ_API acemq_status acemq_consumer_next(acemq_consumer *consumer, int64_t timeout,
+                                           acemq_delivery **delivery, acemq_error **error);
+/** Makes the acemq_consumer_next() under way, or else the next one, return ACEMQ_E_CANCELLED. Any
+ * thread. */
+ACEMQ_API void acemq_consumer_wake(acemq_consumer *consumer);
+/** Readable while acemq_consumer_next() would not wait; the library's, never to be read or closed.
+ * -1 in push mode. */
+ACEMQ_API int acemq_consumer_fd(const acemq_consumer *consumer);
+
+/**
+ * Takes no more work, puts back what was not begun, and waits until all in hand is settled, waits
+ * held here ended early (section 6).
+ * @param finished 1 when nothing was left; may be NULL
+ * Errors: ACEMQ_E_TIMEOUT when something was left (it is delivered again once the consumer is
+ * closed), ACEMQ_E_CANCELLED, ACEMQ_E_CLOSED, ACEMQ_E_FROM_HANDLER.
+ */
+ACEMQ_API acemq_status acemq_consumer_drain(acemq_consumer *consumer, int64_t timeout,
+                                            int *finished, acemq_error **error);
+/** Cancels the subscription without waiting for handlers; what they hold is settled when they
+ * return, if the client is still open. From a handler: fine. */
+ACEMQ_API acemq_status acemq_consumer_close(acemq_consumer *consumer, acemq_error **error);
+/** Ends the caller's hold; closes first. */
+ACEMQ_API void acemq_consumer_free(acemq_consumer *consumer);
+
+/** Counted since the consumer was made. Set size to sizeof(acemq_consumer_counters). */
+typedef struct acemq_consumer_counters {
+    size_t size;
+    uint64_t acknowledged;
+    uint64_t rejected;
+    uint64_t retried;
+    uint64_t dead_lettered;
+    uint64_t parked;
+    uint64_t duplicates;
+    uint64_t in_flight;     /**< delivered and not yet settled, waits included */
+    uint64_t waiting;       /**< of these, held here until their time */
+    uint64_t delivered;     /**< handed to a handler or to acemq_consumer_next() */
+    uint64_t hops_failed;   /**< hops that had to be repeated */
+    uint64_t rungs_missing; /**< hops returned because the rung was gone */
+} acemq_consumer_counters;
+ACEMQ_API acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
+                                                   acemq_consumer_counters *counters,
+                                                   acemq_error **error);
+/** 1 while subscribed, 0 while the connection is away or the consumer ended. */
+ACEMQ_API int acemq_consumer_subscribed(const acemq_consumer *consumer);
+
+ACEMQ_END
+
+#endif
