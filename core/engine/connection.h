@@ -1,0 +1,98 @@
+/*
+ * The client: settings, two links to the broker, the publisher, the consumers that register here,
+ * and the events for those who pull them. Thread-safe; not from a loop's thread.
+ */
+#ifndef ACE_ENGINE_CONNECTION_H
+#define ACE_ENGINE_CONNECTION_H
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "base/list.h"
+#include "base/thread.h"
+#include "engine/cancel.h"
+#include "engine/events.h"
+#include "engine/link.h"
+#include "engine/publisher.h"
+#include "engine/settings.h"
+#include "engine/url.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ACE_CONNECTION_MAGIC ACE_MAGIC('C', 'O', 'N', 'N')
+#define ACE_DRAIN_BUDGET     INT64_C(20000) /* ms, one for everything that closes together */
+
+/* Something that lives on a connection and must end before it: a consumer, a group. A part of its
+ * owner's record. The hooks are called by ace_connection_close(), on its thread, in the order
+ * below. */
+typedef struct ace_member ace_member;
+struct ace_member {
+    ace_link_node node;
+    bool busy; /* the connection's own: a hook is running */
+    /* Takes no more work from now on; does not wait. */
+    void (*stop)(ace_member *member);
+    /* Waits until what is in hand is finished and settled, or `deadline` (monotonic, of the
+     * system's clock) passes; false then. May be NULL. */
+    bool (*drain)(ace_member *member, int64_t deadline);
+    /* The links are about to end: nothing of it may use them after this returns. */
+    void (*close)(ace_member *member);
+    /* Whether the calling thread is one of its handlers, from which closing would wait for itself.
+     * May be NULL. */
+    bool (*is_current)(ace_member *member);
+};
+
+typedef struct acemq_connection ace_connection;
+
+struct acemq_connection {
+    ace_handle handle;
+    ace_settings settings; /* a copy; read-only once open, like the next two */
+    ace_url url;
+    ace_events *events;
+    ace_link *publishing;
+    ace_link *consuming;
+    ace_publisher *publisher;
+
+    ace_mutex mutex; /* of what follows */
+    ace_condition quiet;
+    ace_list members;
+    bool closing;
+    ace_link_listener watch_publishing;
+    ace_link_listener watch_consuming;
+};
+
+/* Connects both links. `settings` may be NULL for the defaults, and is copied; `cancel` may be
+ * NULL. Blocks up to the settings' connect timeout. On success *connection is one reference.
+ * ACE_PARSE and the other errors of the URL and the settings (before anything is sent), and those
+ * of ace_link_connect(). */
+ace_code ace_connection_open(const char *url, const ace_settings *settings, ace_cancel *cancel,
+                             ace_connection **connection, ace_error **error);
+
+/* Ends it: members stop, drain and close within `timeout` milliseconds, one budget for all
+ * (negative: ACE_DRAIN_BUDGET), what was submitted is confirmed within what is left of it, and the
+ * links say goodbye. It is closed whatever is returned. ACE_TIMEOUT: something was cut off
+ * (publishes ended as unknown, work in hand goes back to the broker). ACE_FROM_HANDLER: nothing was
+ * done. ACE_CLOSED the second time. */
+ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_error **error);
+
+ace_connection *ace_connection_keep(ace_connection *connection);
+/* Gives a reference back. The last one closes with a budget of 0 what was not closed, and frees. In
+ * a child of fork it closes the descriptors and frees nothing else. NULL is fine. Never from a
+ * loop's thread. */
+void ace_connection_release(ace_connection *connection);
+
+/* Adds a member before it uses the links. ACE_CLOSED. */
+ace_code ace_connection_add(ace_connection *connection, ace_member *member, ace_error **error);
+/* When this returns no hook is running and none will run. Not from inside its own hooks, where the
+ * member is off the list already. Fine when it is not on the list. */
+void ace_connection_remove(ace_connection *connection, ace_member *member);
+
+typedef struct ace_connection_status {
+    ace_link_description publishing; /* both errors are the caller's to free */
+    ace_link_description consuming;
+    bool open;    /* both links are */
+    bool blocked; /* the broker takes no publishes; consuming goes on */
+} ace_connection_status;
+
+void ace_connection_describe(ace_connection *connection, ace_connection_status *status);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * What happened, for those who ask instead of being called: a bounded queue with a descriptor that
+ * is readable while there is something in it. Thread-safe. When it is full the oldest log line goes
+ * first, then the oldest event of any kind, and the next one taken says how many were lost.
+ */
+#ifndef ACE_ENGINE_EVENTS_H
+#define ACE_ENGINE_EVENTS_H
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/log.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum ace_event_kind {
+    ACE_EVENT_STATE = 1,   /* `state` of the connection `source`, with its error if any */
+    ACE_EVENT_BLOCKED = 2, /* the broker stopped taking publishes: `text` is its reason */
+    ACE_EVENT_UNBLOCKED = 3,
+    ACE_EVENT_CONFIRM =
+        4, /* an asynchronous publish ended: `number` is the publisher's own, `error` why */
+    ACE_EVENT_SETTLE = 5,   /* a settlement failed after it was queued */
+    ACE_EVENT_CONSUMER = 6, /* a consumer's state changed: `text` names its queue */
+    ACE_EVENT_LOG = 7,
+} ace_event_kind;
+
+typedef struct ace_event {
+    ace_link_node node; /* the queue's own */
+    ace_event_kind kind;
+    int state;       /* of kind STATE: an ace_link_state; of CONSUMER: its own states */
+    uint64_t number; /* STATE: the epoch; CONFIRM: the publish; SETTLE: the delivery */
+    int64_t wait;    /* STATE: milliseconds until the next try, -1 where there is none */
+    ace_log_level level;
+    const char *source; /* static: "publishing", "consuming", or "" */
+    char *text;         /* owned; may be NULL */
+    ace_error *error;   /* owned; may be NULL */
+    uint64_t lost;      /* events dropped before this one because the queue was full */
+} ace_event;
+
+typedef struct ace_events ace_events;
+
+ace_code ace_events_new(size_t limit, ace_events **events, ace_error **error);
+void ace_events_free(ace_events *events);
+void ace_events_abandon(
+    ace_events *events); /* in a child of fork: closes the descriptor, takes no lock */
+
+/* `text` and `error` are copied. Where memory is gone the event counts as lost. `events` may be
+ * NULL. */
+void ace_events_put(ace_events *events, const ace_event *event);
+
+/* The oldest, owned by the caller; NULL when there is none. Never waits. */
+ace_event *ace_events_take(ace_events *events);
+void ace_event_free(ace_event *event);
+
+int ace_events_descriptor(
+    const ace_events *events); /* readable while there is one; owned by the queue */
+
+#endif

@@ -1,0 +1,82 @@
+/*
+ * One I/O thread: poll(2) over descriptors and an eventfd, a timer heap on an injectable clock, and
+ * tasks posted from any thread. Everything that a loop's callbacks touch lives on its thread alone,
+ * so that there are no locks in the state machines above.
+ *
+ * A turn of the loop: tasks in the order of posting, due timers, ready descriptors, and at last
+ * what was deferred (the flush of output, so that many publishes leave in one write). No callback
+ * may block.
+ */
+#ifndef ACE_ENGINE_LOOP_H
+#define ACE_ENGINE_LOOP_H
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/timer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct ace_loop ace_loop;
+typedef struct ace_task ace_task;
+typedef void ace_task_run(ace_task *task);
+
+/* Work for the loop, embedded in the record it is about; ACE_RECORD(task, type, member) leads back.
+ * It is the loop's from posting until `run` is called, and may be posted again or freed from there
+ * on. */
+struct ace_task {
+    ace_task *next; /* the loop's own */
+    ace_task_run *run;
+};
+
+/* Work at the end of the present turn. */
+typedef struct ace_deferral ace_deferral;
+struct ace_deferral {
+    ace_link_node node;
+    void (*run)(ace_deferral *deferral);
+};
+
+/* A descriptor that is polled. The record is the caller's, and must live until it is unwatched. */
+typedef struct ace_watch ace_watch;
+struct ace_watch {
+    ace_link_node node;
+    int descriptor;
+    short events; /* POLLIN, POLLOUT: may be changed at any time on the loop's thread; 0: not polled
+                   */
+    size_t polled;                                 /* the loop's own */
+    void (*ready)(ace_watch *watch, short events); /* may unwatch, itself included */
+};
+
+/* Starts the thread. `name` is cut at 15 bytes; the clock is borrowed until ace_loop_free().
+ * ACE_SYSTEM, ACE_OUT_OF_MEMORY. */
+ace_code ace_loop_start(const char *name, ace_clock *clock, ace_loop **loop, ace_error **error);
+
+/* Ends the loop after the tasks posted so far and joins its thread: never from that thread. What is
+ * still watched or timed is dropped without a call. From then on ace_loop_post() answers false. */
+void ace_loop_stop(ace_loop *loop);
+void ace_loop_free(ace_loop *loop); /* a stopped loop, or in a child of fork; NULL is fine */
+/* In a child of fork: closes the descriptors of the loop and touches no lock. */
+void ace_loop_abandon(ace_loop *loop);
+
+/* Any thread. False when the loop has ended: the task stays the caller's and is not run. Costs one
+ * system call only when the loop is asleep. */
+bool ace_loop_post(ace_loop *loop, ace_task *task);
+
+/* Runs `run(user)` on the loop's thread and waits for its end; directly when this is that thread.
+ * False when the loop has ended and nothing was run. */
+bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user);
+
+bool ace_loop_is_current(const ace_loop *loop);
+ace_clock *ace_loop_clock(const ace_loop *loop);
+
+/* The rest is for the loop's own thread. */
+int64_t ace_loop_now(const ace_loop *loop); /* monotonic milliseconds, as of this turn's start */
+bool ace_loop_timer_set(ace_loop *loop, ace_timer *timer, int64_t deadline); /* false: no memory */
+void ace_loop_timer_cancel(ace_loop *loop, ace_timer *timer);                /* fine when not set */
+bool ace_loop_watch(ace_loop *loop, ace_watch *watch);                       /* false: no memory */
+void ace_loop_unwatch(ace_loop *loop, ace_watch *watch);     /* fine when not watched */
+void ace_loop_defer(ace_loop *loop, ace_deferral *deferral); /* once a turn, however often asked */
+void ace_loop_undefer(ace_loop *loop, ace_deferral *deferral);
+
+#endif
