@@ -1,0 +1,66 @@
+/*
+ * Bodies: what a codec writes and reads, and whether a body decodes.
+ *
+ * The library hands bodies to handlers as bytes; a codec tells beforehand whether those bytes are
+ * what their content type promises, so that what is not parks and meets no handler (section 6 of
+ * the contract), and which content type a publish writes (section 13). An application's own codec
+ * may also make an object of a body.
+ *
+ * A codec is constant once it is made: any thread may use it, several at a time, and so must the
+ * callbacks of an application's codec.
+ */
+#ifndef ACE_CODEC_CODEC_H
+#define ACE_CODEC_CODEC_H
+
+#include "base/buffer.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+
+typedef struct acemq_codec ace_codec;
+
+/* Called with the content type as it arrived, parameters included; empty for none. */
+typedef bool ace_codec_reader(ace_bytes content_type, void *user);
+
+/*
+ * ACE_OK when the body decodes. ACE_DECODE when it never will: the message is parked with "could
+ * not be decoded: {message of the error}". Any other code, for example of a store that cannot be
+ * reached, is a failure of the delivery and is retried. `*decoded` is NULL before the call; what is
+ * put there goes to the handler and then to ace_codec_dropper. `body` is borrowed for the call.
+ */
+typedef ace_code ace_codec_decoder(ace_bytes body, void **decoded, void *user, ace_error **error);
+typedef void ace_codec_dropper(void *decoded, void *user);
+
+typedef struct ace_codec_settings {
+    const char *name;          /* "json"; not empty, ASCII letters, digits and - . _ only; copied */
+    const char *content_type;  /* what it writes; 1 to 255 bytes, no control characters; copied */
+    ace_codec_reader *reads;   /* NULL: the media type of `content_type` and no other */
+    ace_codec_decoder *decode; /* NULL: every body decodes */
+    ace_codec_dropper *drop;   /* NULL: nothing is left to free */
+    void *user;                /* for the callbacks */
+    void (*free_user)(void *user); /* after the last use, from any thread; may be NULL */
+} ace_codec_settings;
+
+/* Makes an application's codec with one reference. ACE_INVALID_ARGUMENT and ACE_LIMIT name the
+ * field; `user` is then still the caller's. */
+ace_code ace_codec_new(const ace_codec_settings *settings, ace_codec **out, ace_error **error);
+/* Both are fine, and do nothing, with the codecs of ace_codec_find() and with NULL. */
+void ace_codec_retain(const ace_codec *codec);
+void ace_codec_release(const ace_codec *codec);
+
+/* "json", "text", "msgpack" or "bytes"; static. NULL for any other name. */
+const ace_codec *ace_codec_find(const char *name);
+
+const char *ace_codec_name(const ace_codec *codec);
+const char *ace_codec_content_type(const ace_codec *codec);
+bool ace_codec_reads(const ace_codec *codec, ace_bytes content_type);
+
+/* Does the body decode: the codes of ace_codec_decoder. What the codec made of the body is dropped.
+ */
+ace_code ace_codec_check(const ace_codec *codec, ace_bytes body, ace_error **error);
+/* The same, and hands over what the codec made of it: NULL with the built-in ones. */
+ace_code ace_codec_decode(const ace_codec *codec, ace_bytes body, void **decoded,
+                          ace_error **error);
+void ace_codec_drop(const ace_codec *codec, void *decoded); /* NULL is fine */
+
+#endif
