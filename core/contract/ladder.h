@@ -22,8 +22,8 @@ typedef struct ace_ladder {
     }
 
 /* The distinct waits that go to the broker, one rung a rendered name. `policy` NULL: none.
- * ACE_LIMIT for more than ACE_RUNGS_MAX rungs, a name over 255 bytes or a wait the broker would
- * refuse. */
+ * ACE_LIMIT for more than ACE_RUNGS_MAX rungs or a name over 255 bytes. Whether the broker takes
+ * such waits, ace_policy_broker_check() tells. */
 ace_code ace_ladder_build(const char *queue, const ace_policy *policy, ace_ladder *ladder,
                           ace_error **error);
 void ace_ladder_release(ace_ladder *ladder);

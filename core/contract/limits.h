@@ -24,7 +24,7 @@
 #define ACE_PARTITIONS_DEFAULT   8
 #define ACE_PARTITIONS_MAX       1024
 #define ACE_RUNGS_MAX            1024 /* rungs of one policy; a schedule with more is refused */
-#define ACE_TABLE_DEPTH_MAX      64   /* tables and arrays inside each other; the outermost is 1 */
+#define ACE_TABLE_DEPTH_MAX      32   /* tables and arrays inside one another; the outermost is 1 */
 #define ACE_CLAIM_CHECK_SIZE     65536
 
 /* ACE_LIMIT "<field> has 300 bytes, the limit is 255", or ACE_INVALID_ARGUMENT for a name with a

@@ -27,9 +27,13 @@ ace_policy ace_policy_fixed(int32_t max_attempts, int64_t wait);
 ace_policy ace_policy_exponential(int32_t max_attempts, int64_t initial, int64_t max_delay);
 bool ace_policy_equal(const ace_policy *a, const ace_policy *b);
 
-/* Every field against its range, and every wait meant for the broker against ACE_BROKER_WAIT_MAX;
- * the error names the field and the limit. The functions below expect a policy that passed. */
+/* Every field against its range; the error names the field and the limit. The functions below
+ * expect a policy that passed. */
 ace_code ace_policy_check(const ace_policy *policy, ace_error **error);
+
+/* Is every wait meant for the broker within ACE_BROKER_WAIT_MAX; asked where a consumer or a
+ * topology is made. */
+ace_code ace_policy_broker_check(const ace_policy *policy, ace_error **error);
 
 /* The unjittered wait after attempt `attempt` (from 1; below reads as 1) failed, as if there were
  * no last attempt. 0 for a policy without waits. Never decreasing; saturates at 2^63 - 1. */

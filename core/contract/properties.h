@@ -10,8 +10,8 @@
 #include <amqp_framing.h>
 
 /* One message's head. The strings of `properties` are in the table's arena, and properties.headers
- * is the table, so that the whole is one piece and outlives what it was made from. Not to be copied
- * by assignment. */
+ * is the table, so that the whole is one piece and outlives what it was made from. May be moved by
+ * assignment, not copied. */
 typedef struct ace_head {
     ace_table headers;
     amqp_basic_properties_t properties;
@@ -39,9 +39,9 @@ size_t ace_properties_encoded_size(const amqp_basic_properties_t *properties);
 /* The payload a content-header frame has room for; SIZE_MAX for frame_max 0 (no limit). */
 size_t ace_content_header_room(size_t frame_max);
 
-/* Can this be sent at all: short strings within 255 bytes, headers that pass ace_table_check(), and
- * the whole within one frame of `frame_max` bytes (0: no limit). ACE_LIMIT or ACE_INVALID_ARGUMENT
- * with field and limit. */
+/* Can this be sent at all: short strings within 255 bytes, headers that pass ace_table_sendable(),
+ * and the whole within one frame of `frame_max` bytes (0: no limit). ACE_LIMIT or
+ * ACE_INVALID_ARGUMENT with field and limit. */
 ace_code ace_properties_check(const amqp_basic_properties_t *properties, size_t frame_max,
                               ace_error **error);
 

@@ -94,9 +94,9 @@ ace_code ace_value_copy(ace_arena *arena, const amqp_field_value_t *from, amqp_f
 bool ace_table_equal(const amqp_table_t *a, const amqp_table_t *b);
 bool ace_value_equal(const amqp_field_value_t *a, const amqp_field_value_t *b);
 
-/* May this go on the wire: what the setters refuse, reserved names aside. `field` names the table
- * in the error ("headers", "arguments of queue orders"). */
-ace_code ace_table_check(const char *field, const amqp_table_t *table, ace_error **error);
+/* May this go on the wire: what the setters refuse, reserved and empty names aside. `field` names
+ * the table in the error ("headers", "arguments of queue orders"). */
+ace_code ace_table_sendable(const char *field, const amqp_table_t *table, ace_error **error);
 
 /* Bytes on the wire, the four of the table's own length included; SIZE_MAX where it cannot be
  * encoded at all. Expects a table that passed the check. */

@@ -6,14 +6,21 @@
 
 #include <jansson.h>
 
-/* A JSON object as a table: plain integers are int64, fractions double, strings long strings, and
- * an object with exactly the members "type" and "value" is of that AMQP type; {"type": "longstr",
- * "base64":
- * ...} is a long string that is not UTF-8. `path` names the object in errors
- * ("queues[0].arguments"): ACE_PARSE where a value does not read, else the errors of
- * ace_table_set(). */
+/* Reads a JSON text such that integers outside int64 survive for {"type": "uint64"}; jansson alone
+ * refuses the whole text. ACE_PARSE with line and column. The caller owns the reference. */
+ace_code ace_json_read(const char *text, size_t length, json_t **json, ace_error **error);
+
+/* A JSON object as a table: plain integers are int64, fractions double, strings long strings. An
+ * object with exactly the members "type" and "value" is of that AMQP type, one with "type":
+ * "longstr" and "base64" a long string that is not UTF-8. `path` names the object in errors, such
+ * as "queues[0].arguments". Replaces what stands under the same names. ACE_PARSE where a value does
+ * not read, else the errors of ace_table_set(). */
 ace_code ace_table_from_json(const json_t *object, const char *path, ace_table *table,
                              ace_error **error);
+
+/* The same for a table as it may arrive: uint64 up to 2^64 - 1 and reserved names are taken too. */
+ace_code ace_table_from_json_arrived(const json_t *object, const char *path, ace_table *table,
+                                     ace_error **error);
 
 /* Plain JSON where it keeps the type, the object form elsewhere; `typed_top` gives every value of
  * the outermost level the object form. NULL: no memory. The caller owns the reference. */
