@@ -17,12 +17,16 @@ typedef struct acemq_connection acemq_connection;
 
 /** Where user and password come from, each time a connection is made. */
 typedef enum acemq_credentials_source {
-    ACEMQ_CREDENTIALS_URL = 0,         /**< the URL's; guest and guest where it has none */
-    ACEMQ_CREDENTIALS_FILE = 1,        /**< a file of two lines, user and password */
-    ACEMQ_CREDENTIALS_ENVIRONMENT = 2, /**< two environment variables */
-    ACEMQ_CREDENTIALS_CALLBACK = 3,    /**< a function of the caller's */
-    ACEMQ_CREDENTIALS_EVENT =
-        4 /**< ACEMQ_EVENT_CREDENTIALS_WANTED, answered by acemq_connection_give_credentials() */
+    /** the URL's; guest and guest where it has none */
+    ACEMQ_CREDENTIALS_URL = 0,
+    /** a file of two lines, user and password */
+    ACEMQ_CREDENTIALS_FILE = 1,
+    /** two environment variables */
+    ACEMQ_CREDENTIALS_ENVIRONMENT = 2,
+    /** a function of the caller's */
+    ACEMQ_CREDENTIALS_CALLBACK = 3,
+    /** ACEMQ_EVENT_CREDENTIALS_WANTED, answered by acemq_connection_give_credentials() */
+    ACEMQ_CREDENTIALS_EVENT = 4
 } acemq_credentials_source;
 
 /**
@@ -48,34 +52,48 @@ typedef void (*acemq_log_callback)(acemq_log_level level, const char *line, void
  * acemq_connect_options_init(). Texts are copied. */
 typedef struct acemq_connect_options {
     size_t size;
-    const char *name;     /**< shown by the broker; NULL: the program's name and process id */
-    int64_t timeout;      /**< of acemq_connect() as a whole; default 10 s, 1 ms to a day */
-    int64_t call_timeout; /**< of one exchange with the broker (declare, …); default 30 s */
+    /** shown by the broker; NULL: the program's name and process id */
+    const char *name;
+    /** of acemq_connect() as a whole; default 10 s, 1 ms to a day */
+    int64_t timeout;
+    /** of one exchange with the broker (declare, …); default 30 s */
+    int64_t call_timeout;
     /** How often each side shows life, in ms, rounded up to whole seconds; a peer silent for two of
      * them is dead. 0: off. -1: what the broker suggests (default). The lower of both sides'
      * counts. */
     int64_t heartbeat;
-    int64_t reconnect_initial; /**< the first wait after a loss; default 500 ms, doubling; 0: never
-                                  reconnect */
-    int64_t reconnect_max;     /**< default 30 s */
-    int64_t outstanding;       /**< publishes under way at once; default 1000, 1 to 65535 */
-    int64_t publish_timeout;   /**< where a publish has no timeout of its own; default 30 s */
-    int64_t max_body;          /**< largest body sent or received, in bytes; default 128 MiB */
-    int32_t
-        frame_max; /**< largest frame, in bytes; 0: what the broker suggests; else 4096 and more */
-    int32_t channel_max; /**< 0: what the broker suggests */
-    int32_t credentials; /**< acemq_credentials_source */
-    int32_t log_level;   /**< acemq_log_level of the callback and of the events; default warning */
+    /** the first wait after a loss; default 500 ms, doubling; 0: never reconnect */
+    int64_t reconnect_initial;
+    /** default 30 s */
+    int64_t reconnect_max;
+    /** publishes under way at once; default 1000, 1 to 65535 */
+    int64_t outstanding;
+    /** where a publish has no timeout of its own; default 30 s */
+    int64_t publish_timeout;
+    /** largest body sent or received, in bytes; default 128 MiB */
+    int64_t max_body;
+    /** largest frame, in bytes; 0: what the broker suggests; else 4096 and more */
+    int32_t frame_max;
+    /** 0: what the broker suggests */
+    int32_t channel_max;
+    /** acemq_credentials_source */
+    int32_t credentials;
+    /** acemq_log_level of the callback and of the events; default warning */
+    int32_t log_level;
     const char *credentials_file;
-    const char *user_variable; /**< names of environment variables */
+    /** names of environment variables */
+    const char *user_variable;
     const char *password_variable;
     acemq_credentials_callback credentials_callback;
     void *credentials_user;
-    acemq_log_callback log_callback; /**< NULL: none */
+    /** NULL: none */
+    acemq_log_callback log_callback;
     void *log_user;
-    acemq_cancel *cancel; /**< watched by acemq_connect() and by every blocking call through this
-                             client that was given none */
-    uint64_t events;      /**< the kinds wanted, 1 << acemq_event_kind each; 0: none are kept */
+    /** watched by acemq_connect() and by every blocking call through this client that was given
+     * none */
+    acemq_cancel *cancel;
+    /** the kinds wanted, 1 << acemq_event_kind each; 0: none are kept */
+    uint64_t events;
 } acemq_connect_options;
 
 #define ACEMQ_CONNECT_OPTIONS_INIT                                                                 \

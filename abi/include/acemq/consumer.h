@@ -18,27 +18,38 @@ typedef struct acemq_consumer acemq_consumer;
 
 /** How the consumer's queues come to be (section 4). */
 typedef enum acemq_declare {
-    ACEMQ_DECLARE_YES = 0, /**< the consumer declares its set before every subscription */
-    ACEMQ_DECLARE_VERIFY =
-        1 /**< it only checks passively, and refuses to start when something is missing */
+    /** the consumer declares its set before every subscription */
+    ACEMQ_DECLARE_YES = 0,
+    /** it only checks passively, and refuses to start when something is missing */
+    ACEMQ_DECLARE_VERIFY = 1
 } acemq_declare;
 
 typedef struct acemq_consumer_options {
     size_t size;
-    const acemq_policy *retry;    /**< copied; NULL: one attempt, then `.dlq` */
-    const acemq_codec *codec;     /**< NULL: bytes */
-    const acemq_table *arguments; /**< of the subscription; copied */
-    const char *tag;              /**< NULL: made up. Copied */
-    acemq_cancel *cancel;   /**< watched by this consumer's blocking calls; NULL: the client's */
-    int64_t timeout;        /**< for opening; default 30 s */
-    int64_t prefetch_bytes; /**< bytes of bodies held here before the broker is held off; default 64
-                               MiB, 0: no limit */
-    int64_t acknowledgement_limit; /**< how long the broker lets a delivery be unacknowledged;
-                                      default 30 minutes, 0: for ever */
-    int32_t prefetch;              /**< 1 to 65535; default 50 */
-    int32_t declare;               /**< acemq_declare */
-    int32_t requeue_on_failure;    /**< 1: without a policy, a failed message goes straight back */
-    int32_t exclusive;             /**< 1: nobody else may consume the queue */
+    /** copied; NULL: one attempt, then `.dlq` */
+    const acemq_policy *retry;
+    /** NULL: bytes */
+    const acemq_codec *codec;
+    /** of the subscription; copied */
+    const acemq_table *arguments;
+    /** NULL: made up. Copied */
+    const char *tag;
+    /** watched by this consumer's blocking calls; NULL: the client's */
+    acemq_cancel *cancel;
+    /** for opening; default 30 s */
+    int64_t timeout;
+    /** bytes of bodies held here before the broker is held off; default 64 MiB, 0: no limit */
+    int64_t prefetch_bytes;
+    /** how long the broker lets a delivery be unacknowledged; default 30 minutes, 0: for ever */
+    int64_t acknowledgement_limit;
+    /** 1 to 65535; default 50 */
+    int32_t prefetch;
+    /** acemq_declare */
+    int32_t declare;
+    /** 1: without a policy, a failed message goes straight back */
+    int32_t requeue_on_failure;
+    /** 1: nobody else may consume the queue */
+    int32_t exclusive;
 } acemq_consumer_options;
 
 #define ACEMQ_CONSUMER_OPTIONS_INIT                                                                \
@@ -115,11 +126,16 @@ typedef struct acemq_consumer_counters {
     uint64_t dead_lettered;
     uint64_t parked;
     uint64_t duplicates;
-    uint64_t in_flight;     /**< delivered and not yet settled, waits included */
-    uint64_t waiting;       /**< of these, held here until their time */
-    uint64_t delivered;     /**< handed to a handler or to acemq_consumer_next() */
-    uint64_t hops_failed;   /**< hops that had to be repeated */
-    uint64_t rungs_missing; /**< hops returned because the rung was gone */
+    /** delivered and not yet settled, waits included */
+    uint64_t in_flight;
+    /** of these, held here until their time */
+    uint64_t waiting;
+    /** handed to a handler or to acemq_consumer_next() */
+    uint64_t delivered;
+    /** hops that had to be repeated */
+    uint64_t hops_failed;
+    /** hops returned because the rung was gone */
+    uint64_t rungs_missing;
 } acemq_consumer_counters;
 ACEMQ_API acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
                                                    acemq_consumer_counters *counters,

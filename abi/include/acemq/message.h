@@ -39,17 +39,17 @@ ACEMQ_API void acemq_message_free(acemq_message *message);
 ACEMQ_API acemq_status acemq_message_check(const acemq_message *message, acemq_error **error);
 
 /* The envelope. NULL or "" unsets a text. */
-ACEMQ_API void acemq_message_set_id(acemq_message *message,
-                                    const char *id); /**< default: a new UUID */
-ACEMQ_API void acemq_message_set_type(acemq_message *message,
-                                      const char *type); /**< default: routing key */
-ACEMQ_API void acemq_message_set_version(acemq_message *message,
-                                         int32_t version); /**< from 1; default 1 */
-ACEMQ_API void acemq_message_set_correlation(acemq_message *message,
-                                             const char *correlation); /**< default: id */
+/** default: a new UUID */
+ACEMQ_API void acemq_message_set_id(acemq_message *message, const char *id);
+/** default: routing key */
+ACEMQ_API void acemq_message_set_type(acemq_message *message, const char *type);
+/** from 1; default 1 */
+ACEMQ_API void acemq_message_set_version(acemq_message *message, int32_t version);
+/** default: id */
+ACEMQ_API void acemq_message_set_correlation(acemq_message *message, const char *correlation);
 ACEMQ_API void acemq_message_set_causation(acemq_message *message, const char *causation);
-ACEMQ_API void acemq_message_set_origin(acemq_message *message,
-                                        const char *origin); /**< default acemq@host */
+/** default acemq@host */
+ACEMQ_API void acemq_message_set_origin(acemq_message *message, const char *origin);
 /** Correlation and causation from the message being handled (section 2, `causing`). */
 ACEMQ_API void acemq_message_caused_by(acemq_message *message, const acemq_delivery *parent);
 /** A declared route: names joined by commas, the position from 0, and the route's id (NULL: none).
@@ -72,10 +72,12 @@ ACEMQ_API void acemq_message_set_headers(acemq_message *message, const acemq_tab
 /* Properties. */
 ACEMQ_API void acemq_message_set_content_type(acemq_message *message, const char *content_type);
 ACEMQ_API void acemq_message_set_reply_to(acemq_message *message, const char *reply_to);
-ACEMQ_API void acemq_message_set_priority(acemq_message *message, int priority); /**< 0 to 255 */
+/** 0 to 255 */
+ACEMQ_API void acemq_message_set_priority(acemq_message *message, int priority);
 /** Gone from its queue after this many ms, 0 to 2^32 - 1. */
 ACEMQ_API void acemq_message_set_expiration(acemq_message *message, int64_t milliseconds);
-ACEMQ_API void acemq_message_set_transient(acemq_message *message); /**< delivery mode 1 */
+/** delivery mode 1 */
+ACEMQ_API void acemq_message_set_transient(acemq_message *message);
 /** Any other property; only for acemq_message_verbatim(), ACEMQ_E_STATE on others. */
 ACEMQ_API void acemq_message_set_property(acemq_message *message, acemq_property property,
                                           const char *text);

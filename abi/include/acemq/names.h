@@ -66,10 +66,13 @@ ACEMQ_API acemq_status acemq_claim_frame_write(acemq_claim_frame frame, acemq_by
 /** The parts of an encrypted body; borrowed from it. Nothing is decrypted. */
 typedef struct acemq_encrypted_frame {
     acemq_bytes key_id;
-    acemq_bytes authenticated; /**< everything before the nonce */
-    acemq_bytes nonce;         /**< 12 bytes */
+    /** everything before the nonce */
+    acemq_bytes authenticated;
+    /** 12 bytes */
+    acemq_bytes nonce;
     acemq_bytes ciphertext;
-    acemq_bytes tag; /**< 16 bytes */
+    /** 16 bytes */
+    acemq_bytes tag;
 } acemq_encrypted_frame;
 /** Errors: ACEMQ_E_DECODE with what is wrong. */
 ACEMQ_API acemq_status acemq_encrypted_frame_read(acemq_bytes body, acemq_encrypted_frame *frame,

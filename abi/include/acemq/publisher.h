@@ -35,13 +35,18 @@ typedef struct acemq_publisher acemq_publisher;
 
 typedef struct acemq_publisher_options {
     size_t size;
-    const char *exchange;    /**< NULL: the default exchange */
-    const char *routing_key; /**< used where a call gives none; NULL: each call must */
-    acemq_cancel *cancel;    /**< watched by this publisher's blocking calls; NULL: the client's */
-    int64_t timeout;         /**< of publishes that give none; 0: the client's */
-    int32_t unconfirmed; /**< 1: do not wait for confirms; a publish is done when it was written */
-    int32_t
-        optional; /**< 1: not mandatory; a message that no queue takes is dropped by the broker */
+    /** NULL: the default exchange */
+    const char *exchange;
+    /** used where a call gives none; NULL: each call must */
+    const char *routing_key;
+    /** watched by this publisher's blocking calls; NULL: the client's */
+    acemq_cancel *cancel;
+    /** of publishes that give none; 0: the client's */
+    int64_t timeout;
+    /** 1: do not wait for confirms; a publish is done when it was written */
+    int32_t unconfirmed;
+    /** 1: not mandatory; a message that no queue takes is dropped by the broker */
+    int32_t optional;
 } acemq_publisher_options;
 
 #define ACEMQ_PUBLISHER_OPTIONS_INIT                                                               \

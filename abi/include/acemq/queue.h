@@ -25,12 +25,16 @@ typedef struct acemq_browser acemq_browser;
 
 typedef struct acemq_browser_options {
     size_t size;
-    acemq_cancel *cancel; /**< NULL: the client's */
-    int64_t max;          /**< messages held at most; default 10 000 */
-    int64_t timeout;      /**< for each step; default 30 s */
+    /** NULL: the client's */
+    acemq_cancel *cancel;
+    /** messages held at most; default 10 000 */
+    int64_t max;
+    /** for each step; default 30 s */
+    int64_t timeout;
     /** 1: browse a quorum queue too, though each look counts as a delivery towards its limit. */
     int32_t force;
-    int32_t reserved; /**< 0 */
+    /** 0 */
+    int32_t reserved;
 } acemq_browser_options;
 
 #define ACEMQ_BROWSER_OPTIONS_INIT                                                                 \

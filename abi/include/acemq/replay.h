@@ -25,20 +25,29 @@ typedef void (*acemq_replay_progress)(uint64_t replayed, uint64_t declined, uint
 
 typedef struct acemq_replay_options {
     size_t size;
-    const char *id;             /**< only the message with this id; NULL: any */
-    acemq_replay_filter filter; /**< NULL: every message */
+    /** only the message with this id; NULL: any */
+    const char *id;
+    /** NULL: every message */
+    acemq_replay_filter filter;
     void *filter_user;
     acemq_replay_progress progress;
     void *progress_user;
-    acemq_cancel *cancel; /**< NULL: the client's */
-    int64_t max; /**< at most so many are moved; -1 (default): all that are there when it begins */
-    int64_t timeout;               /**< for each step with the broker; default 30 s */
-    int64_t acknowledgement_limit; /**< a pass ends before the broker takes what it holds back;
-                                      default 30 minutes, 0: no limit */
-    int32_t source;                /**< acemq_failure_queue */
-    int32_t keep_attempts;         /**< 1: attempt and error stay as they are */
-    int32_t dry_run;               /**< 1: counts what would be moved and moves nothing */
-    int32_t reserved;              /**< 0 */
+    /** NULL: the client's */
+    acemq_cancel *cancel;
+    /** at most so many are moved; -1 (default): all that are there when it begins */
+    int64_t max;
+    /** for each step with the broker; default 30 s */
+    int64_t timeout;
+    /** a pass ends before the broker takes what it holds back; default 30 minutes, 0: no limit */
+    int64_t acknowledgement_limit;
+    /** acemq_failure_queue */
+    int32_t source;
+    /** 1: attempt and error stay as they are */
+    int32_t keep_attempts;
+    /** 1: counts what would be moved and moves nothing */
+    int32_t dry_run;
+    /** 0 */
+    int32_t reserved;
 } acemq_replay_options;
 
 #define ACEMQ_REPLAY_OPTIONS_INIT                                                                  \
@@ -53,7 +62,8 @@ typedef struct acemq_replay_result {
     size_t size;
     uint64_t replayed;
     uint64_t declined;
-    uint64_t left; /**< in the failure queue afterwards, the declined ones included */
+    /** in the failure queue afterwards, the declined ones included */
+    uint64_t left;
     uint64_t reserved;
 } acemq_replay_result;
 
