@@ -39,12 +39,11 @@ void ace_content_free(ace_content *content); /* NULL is fine */
 size_t ace_content_memory(const ace_content *content);
 
 typedef struct ace_assembly { /* one for each channel; a part of its owner's record */
-    struct ace_content *open; /* announced, not complete */
+    ace_content *open;        /* has its header and waits for the rest of the body */
     uint64_t body_max;
     uint64_t body_size; /* as the header frame claims */
     size_t body_capacity;
-    bool has_header;
-    ace_buffer method; /* the announcing payload, until the header frame comes */
+    ace_buffer heads; /* the method's payload, while the header frame is awaited */
 } ace_assembly;
 
 /* `body_max` is in bytes: ACE_BODY_MAX_DEFAULT, or less. */

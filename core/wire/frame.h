@@ -48,7 +48,8 @@ typedef struct ace_frame_reader {
     size_t start; /* of the first byte that was not yielded yet */
     uint32_t frame_max;
     ace_frame_side side;
-    bool opened; /* the protocol header, or the first frame, was seen */
+    bool opened;        /* the protocol header, or the first frame, was seen */
+    ace_error *failure; /* what every further call answers */
 } ace_frame_reader;
 
 void ace_frame_reader_init(ace_frame_reader *reader, ace_frame_side side);
@@ -88,6 +89,11 @@ ace_code ace_frame_write(ace_buffer *buffer, ace_frame_type type, uint16_t chann
 /* A body in as few frames as it takes; none for an empty one. */
 ace_code ace_frame_write_body(ace_buffer *buffer, uint16_t channel, ace_bytes body,
                               uint32_t frame_max, ace_error **error);
+
+/* The frame around a payload of `length` bytes that the caller fills in: where it goes, valid until
+ * the buffer is used again. `length` must be within the limit. NULL: no memory, the buffer is
+ * unchanged. */
+uint8_t *ace_frame_begin(ace_buffer *buffer, ace_frame_type type, uint16_t channel, size_t length);
 
 /* How many bytes the body takes in frames. */
 uint64_t ace_frame_body_size(uint64_t body, uint32_t frame_max);

@@ -21,11 +21,12 @@ typedef struct ace_table_shape {
 } ace_table_shape;
 
 /* Checks the table that starts at `data` (its four length bytes), within `length` bytes. Works
- * without recursion. The kind 'U', an int16 of other clients, is rewritten to rabbitmq-c's 's' in
- * place. `what` names the table in errors: "headers", "arguments". ACE_PROTOCOL: lengths that do
- * not add up, an unknown kind. ACE_LIMIT: too deep, too many entries; the bytes are then sound up
- * to that point, and `shape->bytes` is set in both cases where the outermost length fits, so that a
- * caller can step over the table. */
+ * without recursion. Two kinds are rewritten in place: 'U', an int16 of other clients, to
+ * rabbitmq-c's 's', and 'L', which RabbitMQ reads as a signed integer, to 'l'. `what` names the
+ * table in errors: "headers". ACE_PROTOCOL: lengths that do not add up, an unknown kind, a NaN or
+ * an infinite float (which no broker passes on). ACE_LIMIT: too deep, too many entries. In both
+ * cases `shape->bytes` is the table's size when the outermost length fits into `length`, so that a
+ * caller can step over the table, and 0 when it does not. */
 ace_code ace_table_check(uint8_t *data, size_t length, const char *what, ace_table_shape *shape,
                          ace_error **error);
 

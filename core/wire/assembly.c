@@ -1,0 +1,329 @@
+#include "wire/assembly.h"
+
+#include "wire/method.h"
+#include "wire/method_fields.h"
+#include "wire/property_fields.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A body up to this size shares the record's block. */
+#define INLINE_BODY_MAX 4096u
+/* What is allocated at first for a larger one, whatever the header claims. */
+#define FIRST_BODY_CAPACITY (256u * 1024u)
+
+typedef struct record {
+    ace_content content; /* first, so that one is the other */
+    amqp_pool_t pool;    /* hands out the room below, and owns what does not fit there */
+    size_t block_size;
+    uint8_t *large_body;
+    size_t large_capacity;
+} record;
+
+/* Where the parts of a record's block lie. */
+typedef struct block_plan {
+    size_t decoded;
+    size_t method;
+    size_t properties;
+    size_t stripped;
+    size_t body;
+    size_t size;
+} block_plan;
+
+static const uint8_t no_body[1] = {0};
+
+static record *record_of(ace_content *content)
+{
+    return (record *)(void *)content;
+}
+
+void ace_content_free(ace_content *content)
+{
+    if (content == NULL) {
+        return;
+    }
+    record *owner = record_of(content);
+    /* The pool's current page is a part of the block; only pages it recorded are its own. */
+    empty_amqp_pool(&owner->pool);
+    ace_error_free(content->fault);
+    free(owner->large_body);
+    free(owner);
+}
+
+size_t ace_content_memory(const ace_content *content)
+{
+    const record *owner = (const record *)(const void *)content;
+    return owner->block_size + owner->large_capacity;
+}
+
+void ace_assembly_init(ace_assembly *assembly, uint64_t body_max)
+{
+    memset(assembly, 0, sizeof *assembly);
+    assembly->body_max = body_max;
+}
+
+void ace_assembly_reset(ace_assembly *assembly)
+{
+    ace_content_free(assembly->open);
+    ace_buffer_free(&assembly->heads);
+    ace_assembly_init(assembly, assembly->body_max);
+}
+
+bool ace_assembly_is_empty(const ace_assembly *assembly)
+{
+    return assembly->open == NULL && assembly->heads.length == 0;
+}
+
+/* --- method --------------------------------------------------------------------------------- */
+
+static ace_code take_method(ace_assembly *assembly, const ace_frame *frame, ace_error **error)
+{
+    amqp_method_number_t id = ace_method_id(frame->payload);
+    if (!ace_assembly_is_empty(assembly)) {
+        return ace_fail(error, ACE_PROTOCOL, "%s on channel %u inside a content",
+                        ace_method_name(id), frame->channel);
+    }
+    if (!ace_method_has_content(id)) {
+        return ACE_OK;
+    }
+    if (!ace_buffer_append(&assembly->heads, frame->payload.data, frame->payload.length)) {
+        return ace_fail_memory(error);
+    }
+    size_t decoded;
+    return ace_method_check(assembly->heads.data, assembly->heads.length, &decoded, error);
+}
+
+/* --- header --------------------------------------------------------------------------------- */
+
+/* The parts of the assembly's buffer once the header frame is in it. */
+typedef struct heads {
+    uint8_t *method;
+    size_t method_length;
+    uint8_t *list; /* property flags and list */
+    size_t list_length;
+    size_t decoded; /* what both take from the pool */
+    ace_property_shape shape;
+    ace_code code; /* of the properties */
+    ace_error *fault;
+} heads;
+
+static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads *parts,
+                           ace_error **error)
+{
+    parts->method_length = assembly->heads.length;
+    parts->list_length = frame->payload.length - ACE_CONTENT_HEAD_SIZE;
+    if (!ace_buffer_append(&assembly->heads, frame->payload.data + ACE_CONTENT_HEAD_SIZE,
+                           parts->list_length)) {
+        return ace_fail_memory(error);
+    }
+    parts->method = assembly->heads.data;
+    parts->list = parts->method + parts->method_length;
+    size_t decoded;
+    ace_code code = ace_method_check(parts->method, parts->method_length, &decoded, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    parts->code =
+        ace_properties_check(parts->list, parts->list_length, &parts->shape, &parts->fault);
+    parts->decoded = decoded + parts->shape.decoded;
+    return ACE_OK;
+}
+
+static block_plan plan_block(const heads *parts, uint64_t body_size)
+{
+    block_plan plan;
+    size_t aligned = sizeof(max_align_t);
+    plan.decoded = (sizeof(record) + aligned - 1) / aligned * aligned;
+    plan.method = plan.decoded + parts->decoded;
+    plan.properties = plan.method + parts->method_length;
+    plan.stripped = plan.properties + parts->list_length;
+    plan.body = plan.stripped + (parts->code == ACE_OK ? 0 : parts->list_length);
+    plan.size = plan.body + (body_size <= INLINE_BODY_MAX ? (size_t)body_size : 0);
+    return plan;
+}
+
+static ace_code decode_properties(record *owner, heads *parts, const block_plan *plan,
+                                  ace_error **error)
+{
+    uint8_t *list = (uint8_t *)owner + plan->properties;
+    size_t length = parts->list_length;
+    if (parts->code != ACE_OK) {
+        list = (uint8_t *)owner + plan->stripped;
+        memcpy(list, parts->list, length);
+        if (parts->shape.table_size > 0) {
+            length = ace_properties_strip_table(list, length, &parts->shape);
+        } else {
+            static const uint8_t no_flags[2] = {0, 0};
+            memcpy(list, no_flags, sizeof no_flags);
+            length = sizeof no_flags;
+        }
+    }
+    return ace_properties_decode_checked(list, length, &owner->pool, &owner->content.properties,
+                                         error);
+}
+
+static ace_code fill_record(record *owner, heads *parts, const block_plan *plan, ace_error **error)
+{
+    uint8_t *base = (uint8_t *)owner;
+    init_amqp_pool(&owner->pool, parts->decoded);
+    owner->pool.alloc_block = (char *)base + plan->decoded;
+    memcpy(base + plan->method, parts->method, parts->method_length);
+    memcpy(base + plan->properties, parts->list, parts->list_length);
+    owner->content.properties_raw = (ace_bytes){base + plan->properties, parts->list_length};
+    owner->content.fault = parts->fault;
+    parts->fault = NULL;
+    ace_code code = ace_method_decode_checked(base + plan->method, parts->method_length,
+                                              &owner->pool, &owner->content.method, error);
+    return code == ACE_OK ? decode_properties(owner, parts, plan, error) : code;
+}
+
+static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *parts,
+                             ace_error **error)
+{
+    block_plan plan = plan_block(parts, assembly->body_size);
+    record *owner = calloc(1, plan.size);
+    if (owner == NULL) {
+        return ace_fail_memory(error);
+    }
+    owner->block_size = plan.size;
+    owner->content.channel = channel;
+    owner->content.body.data = no_body;
+    if (assembly->body_size > 0 && assembly->body_size <= INLINE_BODY_MAX) {
+        owner->content.body.data = (uint8_t *)owner + plan.body;
+        assembly->body_capacity = (size_t)assembly->body_size;
+    }
+    ace_code code = fill_record(owner, parts, &plan, error);
+    if (code != ACE_OK) {
+        ace_content_free(&owner->content);
+        return code;
+    }
+    assembly->open = &owner->content;
+    return ACE_OK;
+}
+
+static ace_code check_body_size(ace_assembly *assembly, const ace_frame *frame, ace_error **error)
+{
+    ace_code code = ace_content_check_head(frame->payload.data, frame->payload.length,
+                                           &assembly->body_size, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    uint64_t limit = assembly->body_max > SIZE_MAX / 4 ? SIZE_MAX / 4 : assembly->body_max;
+    if (assembly->body_size > limit) {
+        ace_fail(error, ACE_LIMIT, "a body on channel %u claims %llu bytes, the limit is %llu",
+                 frame->channel, (unsigned long long)assembly->body_size,
+                 (unsigned long long)limit);
+        ace_error_field(error, "body", (long long)limit);
+        return ACE_LIMIT;
+    }
+    return ACE_OK;
+}
+
+static ace_code take_header(ace_assembly *assembly, const ace_frame *frame, ace_error **error)
+{
+    if (assembly->open != NULL || assembly->heads.length == 0) {
+        return ace_fail(error, ACE_PROTOCOL, "a header frame on channel %u %s", frame->channel,
+                        assembly->open != NULL ? "inside a body" : "that no method announced");
+    }
+    ace_code code = check_body_size(assembly, frame, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    heads parts = {0};
+    code = read_heads(assembly, frame, &parts, error);
+    if (code == ACE_OK) {
+        code = open_content(assembly, frame->channel, &parts, error);
+    }
+    ace_error_free(parts.fault);
+    ace_buffer_clear(&assembly->heads);
+    return code;
+}
+
+/* --- body ----------------------------------------------------------------------------------- */
+
+/* Doubling up to what the header claims, from what has arrived. */
+static ace_code grow_body(ace_assembly *assembly, record *owner, size_t needed, ace_error **error)
+{
+    size_t capacity = owner->large_capacity == 0 ? FIRST_BODY_CAPACITY : 2 * owner->large_capacity;
+    if (capacity < needed) {
+        capacity = needed;
+    }
+    if (capacity > assembly->body_size) {
+        capacity = (size_t)assembly->body_size;
+    }
+    uint8_t *body = realloc(owner->large_body, capacity);
+    if (body == NULL) {
+        return ace_fail_memory(error);
+    }
+    owner->large_body = body;
+    owner->large_capacity = capacity;
+    owner->content.body.data = body;
+    assembly->body_capacity = capacity;
+    return ACE_OK;
+}
+
+static ace_code take_body(ace_assembly *assembly, const ace_frame *frame, ace_error **error)
+{
+    if (assembly->open == NULL) {
+        return ace_fail(error, ACE_PROTOCOL, "a body frame on channel %u that no header announced",
+                        frame->channel);
+    }
+    record *owner = record_of(assembly->open);
+    size_t before = owner->content.body.length;
+    size_t length = frame->payload.length;
+    if (length > assembly->body_size - before) {
+        return ace_fail(error, ACE_PROTOCOL,
+                        "a body on channel %u has at least %zu bytes, its header says %llu",
+                        frame->channel, before + length, (unsigned long long)assembly->body_size);
+    }
+    if (before + length > assembly->body_capacity) {
+        ace_code code = grow_body(assembly, owner, before + length, error);
+        if (code != ACE_OK) {
+            return code;
+        }
+    }
+    if (length > 0) {
+        /* The record owns the bytes; only the view of them is const. */
+        uint8_t *body = owner->large_body != NULL
+                            ? owner->large_body
+                            : (uint8_t *)owner + owner->block_size - assembly->body_capacity;
+        memcpy(body + before, frame->payload.data, length);
+    }
+    owner->content.body.length += length;
+    return ACE_OK;
+}
+
+/* --- the whole ------------------------------------------------------------------------------ */
+
+static ace_code take(ace_assembly *assembly, const ace_frame *frame, ace_error **error)
+{
+    switch (frame->type) {
+    case ACE_FRAME_METHOD:
+        return take_method(assembly, frame, error);
+    case ACE_FRAME_HEADER:
+        return take_header(assembly, frame, error);
+    case ACE_FRAME_BODY:
+        return take_body(assembly, frame, error);
+    default:
+        return ACE_OK;
+    }
+}
+
+ace_code ace_assembly_take(ace_assembly *assembly, const ace_frame *frame, ace_content **done,
+                           ace_error **error)
+{
+    *done = NULL;
+    ace_code code = take(assembly, frame, error);
+    if (code != ACE_OK) {
+        ace_assembly_reset(assembly);
+        return code;
+    }
+    ace_content *open = assembly->open;
+    if (open != NULL && open->body.length == assembly->body_size) {
+        *done = open;
+        assembly->open = NULL;
+        assembly->body_size = 0;
+        assembly->body_capacity = 0;
+    }
+    return ACE_OK;
+}

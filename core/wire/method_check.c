@@ -1,0 +1,141 @@
+#include "wire/method_fields.h"
+
+#include "wire/big_endian.h"
+#include "wire/table_check.h"
+
+#include <stdbool.h>
+
+typedef struct walk {
+    const ace_method_layout *layout;
+    uint8_t *payload;
+    size_t length;
+    size_t offset;
+    size_t decoded;
+    int bits; /* taken from the octet before `offset`; 0: none is open */
+} walk;
+
+static ace_code cut_off(const walk *at, const ace_method_field *field, ace_error **error)
+{
+    return ace_fail(error, ACE_PROTOCOL, "%s: the payload of %zu bytes ends inside %s",
+                    at->layout->name, at->length, field->label);
+}
+
+static ace_code skip(walk *at, const ace_method_field *field, size_t size, ace_error **error)
+{
+    if (size > at->length - at->offset) {
+        return cut_off(at, field, error);
+    }
+    at->offset += size;
+    return ACE_OK;
+}
+
+static ace_code skip_bit(walk *at, const ace_method_field *field, ace_error **error)
+{
+    bool opens = at->bits % 8 == 0;
+    at->bits++;
+    return opens ? skip(at, field, 1, error) : ACE_OK;
+}
+
+static ace_code skip_text(walk *at, const ace_method_field *field, size_t prefix, ace_error **error)
+{
+    const uint8_t *from = at->payload + at->offset;
+    ace_code code = skip(at, field, prefix, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    return skip(at, field, prefix == 1 ? from[0] : ace_read_u32(from), error);
+}
+
+static ace_code skip_table(walk *at, const ace_method_field *field, ace_error **error)
+{
+    ace_table_shape shape;
+    ace_code code = ace_table_check(at->payload + at->offset, at->length - at->offset, field->label,
+                                    &shape, error);
+    if (code != ACE_OK) {
+        ace_error_prefix(error, "%s", at->layout->name);
+        return code;
+    }
+    at->offset += shape.bytes;
+    at->decoded += shape.decoded;
+    return ACE_OK;
+}
+
+static ace_code skip_field(walk *at, const ace_method_field *field, ace_error **error)
+{
+    switch (field->kind) {
+    case ACE_FIELD_OCTET:
+        return skip(at, field, 1, error);
+    case ACE_FIELD_SHORT:
+        return skip(at, field, 2, error);
+    case ACE_FIELD_LONG:
+        return skip(at, field, 4, error);
+    case ACE_FIELD_LONG_LONG:
+        return skip(at, field, 8, error);
+    case ACE_FIELD_BIT:
+        return skip_bit(at, field, error);
+    case ACE_FIELD_SHORT_TEXT:
+        return skip_text(at, field, 1, error);
+    case ACE_FIELD_LONG_TEXT:
+        return skip_text(at, field, 4, error);
+    case ACE_FIELD_TABLE:
+        return skip_table(at, field, error);
+    }
+    return ACE_PROTOCOL;
+}
+
+static ace_code begin(walk *at, ace_error **error)
+{
+    if (at->length < 4) {
+        return ace_fail(error, ACE_PROTOCOL, "a method of %zu bytes, at least 4 are needed",
+                        at->length);
+    }
+    amqp_method_number_t id = ace_read_u32(at->payload);
+    at->layout = ace_method_layout_of(id);
+    if (at->layout == NULL) {
+        return ace_fail(error, ACE_PROTOCOL, "unknown method %u of class %u", id & 0xFFFF,
+                        id >> 16);
+    }
+    at->offset = 4;
+    at->decoded = (at->layout->size + 7) & ~(size_t)7;
+    return ACE_OK;
+}
+
+ace_code ace_method_check(uint8_t *payload, size_t length, size_t *decoded, ace_error **error)
+{
+    walk at = {.payload = payload, .length = length};
+    ace_code code = begin(&at, error);
+    for (int i = 0; code == ACE_OK && i < at.layout->count; i++) {
+        const ace_method_field *field = &at.layout->fields[i];
+        if (field->kind != ACE_FIELD_BIT) {
+            at.bits = 0;
+        }
+        code = skip_field(&at, field, error);
+    }
+    if (code == ACE_OK && at.offset != length) {
+        code = ace_fail(error, ACE_PROTOCOL, "%s: %zu bytes are left after its fields",
+                        at.layout->name, length - at.offset);
+    }
+    if (code == ACE_OK) {
+        *decoded = at.decoded;
+    }
+    return code;
+}
+
+ace_code ace_method_decode_checked(uint8_t *payload, size_t length, amqp_pool_t *pool,
+                                   amqp_method_t *method, ace_error **error)
+{
+    amqp_method_number_t id = ace_read_u32(payload);
+    amqp_bytes_t fields = {length - 4, payload + 4};
+    void *decoded = NULL;
+    int status = amqp_decode_method(id, pool, fields, &decoded);
+    if (status == AMQP_STATUS_NO_MEMORY) {
+        return ace_fail_memory(error);
+    }
+    if (status < 0) {
+        return ace_fail(error, ACE_PROTOCOL, "a method of class %u does not decode: %s", id >> 16,
+                        amqp_error_string2(status));
+    }
+    method->id = id;
+    method->decoded = decoded;
+    return ACE_OK;
+}

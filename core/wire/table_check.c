@@ -1,0 +1,218 @@
+#include "wire/table_check.h"
+
+#include "wire/big_endian.h"
+
+#include <amqp.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define SHOWN_NAME 60
+
+typedef struct level {
+    size_t end;
+    size_t entries;
+    bool is_table;
+} level;
+
+typedef struct walk {
+    uint8_t *data;
+    size_t offset;
+    const char *what;
+    ace_table_shape *shape;
+    level levels[ACE_TABLE_DEPTH_MAX];
+    int depth;
+    const uint8_t *name; /* of the outermost entry under way */
+    size_t name_length;
+} walk;
+
+static ace_code fail_at(const walk *at, ace_code code, const char *problem, ace_error **error)
+{
+    int shown = at->name_length > SHOWN_NAME ? SHOWN_NAME : (int)at->name_length;
+    return ace_fail(error, code, "%s: the entry \"%.*s\" %s", at->what, shown,
+                    at->name == NULL ? "" : (const char *)at->name, problem);
+}
+
+static size_t bytes_left(const walk *at)
+{
+    return at->levels[at->depth - 1].end - at->offset;
+}
+
+static ace_code push(walk *at, size_t end, bool is_table, ace_error **error)
+{
+    if (at->depth == ACE_TABLE_DEPTH_MAX) {
+        fail_at(at, ACE_LIMIT, "is nested deeper than 32 levels", error);
+        ace_error_field(error, at->what, ACE_TABLE_DEPTH_MAX);
+        return ACE_LIMIT;
+    }
+    at->levels[at->depth++] = (level){end, 0, is_table};
+    if (at->depth > at->shape->depth) {
+        at->shape->depth = at->depth;
+    }
+    return ACE_OK;
+}
+
+static void pop(walk *at)
+{
+    const level *done = &at->levels[--at->depth];
+    size_t each = done->is_table ? sizeof(amqp_table_entry_t) : sizeof(amqp_field_value_t);
+    at->shape->decoded += (done->entries * each + 7) & ~(size_t)7;
+}
+
+static ace_code read_name(walk *at, ace_error **error)
+{
+    size_t length = at->data[at->offset];
+    if (length > bytes_left(at) - 1) {
+        return fail_at(at, ACE_PROTOCOL, "is followed by a name that passes the table's end",
+                       error);
+    }
+    if (at->depth == 1) {
+        at->name = at->data + at->offset + 1;
+        at->name_length = length;
+    }
+    at->offset += 1 + length;
+    return ACE_OK;
+}
+
+/* The bytes of a value of fixed size; -1 for the kinds that carry a length, -2 for unknown ones. */
+static int fixed_size(uint8_t kind)
+{
+    switch (kind) {
+    case AMQP_FIELD_KIND_VOID:
+        return 0;
+    case AMQP_FIELD_KIND_BOOLEAN:
+    case AMQP_FIELD_KIND_I8:
+    case AMQP_FIELD_KIND_U8:
+        return 1;
+    case AMQP_FIELD_KIND_I16:
+    case AMQP_FIELD_KIND_U16:
+        return 2;
+    case AMQP_FIELD_KIND_I32:
+    case AMQP_FIELD_KIND_U32:
+    case AMQP_FIELD_KIND_F32:
+        return 4;
+    case AMQP_FIELD_KIND_DECIMAL:
+        return 5;
+    case AMQP_FIELD_KIND_I64:
+    case AMQP_FIELD_KIND_U64:
+    case AMQP_FIELD_KIND_F64:
+    case AMQP_FIELD_KIND_TIMESTAMP:
+        return 8;
+    case AMQP_FIELD_KIND_UTF8:
+    case AMQP_FIELD_KIND_BYTES:
+    case AMQP_FIELD_KIND_ARRAY:
+    case AMQP_FIELD_KIND_TABLE:
+        return -1;
+    default:
+        return -2;
+    }
+}
+
+/* In both formats all exponent bits set means NaN or infinity. */
+static bool is_finite(uint8_t kind, const uint8_t *value)
+{
+    if (kind == AMQP_FIELD_KIND_F32) {
+        return (ace_read_u32(value) & 0x7F800000u) != 0x7F800000u;
+    }
+    if (kind == AMQP_FIELD_KIND_F64) {
+        return (ace_read_u64(value) & UINT64_C(0x7FF0000000000000)) != UINT64_C(0x7FF0000000000000);
+    }
+    return true;
+}
+
+static ace_code read_fixed(walk *at, uint8_t kind, size_t size, ace_error **error)
+{
+    if (size > bytes_left(at)) {
+        return fail_at(at, ACE_PROTOCOL, "passes the table's end", error);
+    }
+    if (!is_finite(kind, at->data + at->offset)) {
+        return fail_at(at, ACE_PROTOCOL, "is a float that is not a finite number", error);
+    }
+    at->offset += size;
+    return ACE_OK;
+}
+
+static ace_code read_sized(walk *at, uint8_t kind, ace_error **error)
+{
+    if (bytes_left(at) < 4) {
+        return fail_at(at, ACE_PROTOCOL, "passes the table's end", error);
+    }
+    size_t length = ace_read_u32(at->data + at->offset);
+    at->offset += 4;
+    if (length > bytes_left(at)) {
+        return fail_at(at, ACE_PROTOCOL, "claims more bytes than its table has", error);
+    }
+    if (kind == AMQP_FIELD_KIND_TABLE || kind == AMQP_FIELD_KIND_ARRAY) {
+        return push(at, at->offset + length, kind == AMQP_FIELD_KIND_TABLE, error);
+    }
+    at->offset += length;
+    return ACE_OK;
+}
+
+static ace_code read_value(walk *at, ace_error **error)
+{
+    if (bytes_left(at) == 0) {
+        return fail_at(at, ACE_PROTOCOL, "has no value", error);
+    }
+    uint8_t *kind = at->data + at->offset++;
+    if (*kind == 'U') {
+        *kind = AMQP_FIELD_KIND_I16;
+    } else if (*kind == AMQP_FIELD_KIND_U64) {
+        *kind = AMQP_FIELD_KIND_I64;
+    }
+    int size = fixed_size(*kind);
+    if (size == -1) {
+        return read_sized(at, *kind, error);
+    }
+    if (size >= 0) {
+        return read_fixed(at, *kind, (size_t)size, error);
+    }
+    char problem[48] = "has the unknown kind 0x";
+    static const char digits[] = "0123456789abcdef";
+    size_t end = strlen(problem);
+    problem[end] = digits[*kind >> 4];
+    problem[end + 1] = digits[*kind & 15];
+    return fail_at(at, ACE_PROTOCOL, problem, error);
+}
+
+static ace_code read_entry(walk *at, ace_error **error)
+{
+    level *top = &at->levels[at->depth - 1];
+    if (++at->shape->entries > ACE_TABLE_ENTRIES_MAX) {
+        ace_fail(error, ACE_LIMIT, "%s: more than %d entries", at->what, ACE_TABLE_ENTRIES_MAX);
+        ace_error_field(error, at->what, ACE_TABLE_ENTRIES_MAX);
+        return ACE_LIMIT;
+    }
+    top->entries++;
+    if (top->is_table) {
+        ace_code code = read_name(at, error);
+        if (code != ACE_OK) {
+            return code;
+        }
+    }
+    return read_value(at, error);
+}
+
+ace_code ace_table_check(uint8_t *data, size_t length, const char *what, ace_table_shape *shape,
+                         ace_error **error)
+{
+    memset(shape, 0, sizeof *shape);
+    if (length < 4) {
+        return ace_fail(error, ACE_PROTOCOL, "%s: the table's length is cut off", what);
+    }
+    size_t size = ace_read_u32(data);
+    if (size > length - 4) {
+        return ace_fail(error, ACE_PROTOCOL, "%s: the table claims %zu bytes, %zu are there", what,
+                        size, length - 4);
+    }
+    shape->bytes = size + 4;
+    walk at = {.data = data, .offset = 4, .what = what, .shape = shape};
+    ace_code code = push(&at, shape->bytes, true, error);
+    while (code == ACE_OK && at.depth > 0) {
+        if (bytes_left(&at) == 0) {
+            pop(&at);
+        } else {
+            code = read_entry(&at, error);
+        }
+    }
+    return code;
+}
