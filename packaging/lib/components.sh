@@ -1,0 +1,201 @@
+# What packaging/test runs: one function a component, and the broker that some share.
+# It runs in the checkout's root. Names below it hold no blanks and no wildcards, so lists of them are split by the shell.
+# shellcheck shell=bash disable=SC2046
+
+readonly build=$ACEMQ_ROOT/build
+readonly results=$build/results
+
+# What one program may take, in seconds, where nothing slows it down. A long run may take much longer.
+readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900
+readonly long_factor=20
+
+export ACEMQ_BROKER_HOME=$build/broker
+export ACEMQ_TEST_BROKER_CONTROL=$ACEMQ_ROOT/packaging/broker
+
+# --- the broker ---
+
+broker_is_ours=false
+
+# Each component gets a broker that holds nothing yet; what a killed run left behind goes as well.
+begin_broker() {
+    broker_is_ours=true
+    if ! step "start RabbitMQ" "$build/broker.log" new_broker; then
+        count_failure "RabbitMQ did not start, so nothing that needs it could run"
+        return 1
+    fi
+    use_broker
+}
+
+new_broker() {
+    "$ACEMQ_TEST_BROKER_CONTROL" remove && "$ACEMQ_TEST_BROKER_CONTROL" start
+}
+
+# A program that failed may have left the broker dead; that is not the next one's fault.
+use_broker() {
+    "$ACEMQ_TEST_BROKER_CONTROL" start >>"$build/broker.log" 2>&1
+    ACEMQ_TEST_URL=$("$ACEMQ_TEST_BROKER_CONTROL" url)
+    export ACEMQ_TEST_URL
+}
+
+end_broker() {
+    if $broker_is_ours; then
+        broker_is_ours=false
+        "$ACEMQ_TEST_BROKER_CONTROL" remove
+    fi
+}
+
+# --- the programs ---
+
+# The sources tell what there is, and not the build folder, which may hold programs of sources that are gone.
+unit_programs() {
+    local source area
+    for source in ./tests/unit/*/test_*.c; do
+        [[ -f $source ]] || continue
+        area=$(basename "$(dirname "$source")")
+        echo "unit_${area}_$(program_subject "$source")"
+    done
+}
+
+broker_programs() {
+    local source
+    for source in ./tests/broker/test_*.c; do
+        [[ -f $source ]] && echo "broker_$(program_subject "$source")"
+    done
+}
+
+program_subject() {
+    local name
+    name=$(basename "$1" .c)
+    echo "${name#test_}"
+}
+
+# Scripts stand beside the programs; each is one that can be executed.
+scripts_in() {
+    local script
+    for script in "./$1"/*; do
+        [[ -f $script && -x $script ]] && echo "$script"
+    done
+}
+
+# begin TITLE NAME FOLDER [LAUNCHER...]: what follows runs against that build folder, with its results in
+# build/results/NAME, each program started by the launcher.
+begin() {
+    local title=$1
+    output=$results/$2
+    export ACEMQ_TEST_BUILD=$3 ACEMQ_CLI=$3/bin/acemq
+    shift 3
+    launcher=("$@")
+    slowness=1
+    mkdir -p "$output"
+    echo "$title"
+}
+
+limit_s() {
+    local limit=$(($1 * slowness))
+    if [[ -n ${ACEMQ_TEST_LONG:-} ]]; then
+        limit=$((limit * long_factor))
+    fi
+    echo "$limit"
+}
+
+# As many at once as there are processors.
+run_unit_programs() {
+    local name
+    for name in "$@"; do
+        pool_add "$(nproc)" "$output" "$name" check "$(limit_s "$unit_limit_s")" \
+            "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$name"
+    done
+    pool_finish "$output"
+}
+
+# One after the other: some of them kill the broker.
+run_broker_programs() {
+    local name
+    for name in "$@"; do
+        use_broker
+        pool_add 1 "$output" "$name" check "$(limit_s "$broker_limit_s")" \
+            "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$name"
+        pool_finish "$output"
+    done
+}
+
+run_broker_scripts() {
+    local script
+    for script in "$@"; do
+        use_broker
+        pool_add 1 "$output" "$(basename "$script")" script "$(limit_s "$broker_limit_s")" "${launcher[@]}" "$script"
+        pool_finish "$output"
+    done
+}
+
+# --- the components ---
+
+component_static() {
+    local script
+    begin "static checks" static "$build"
+    for script in $(scripts_in tests/check); do
+        pool_add 1 "$output" "$(basename "$script")" script "$check_limit_s" "$script"
+        pool_finish "$output"
+    done
+}
+
+component_unit() {
+    begin "unit tests" unit "$build"
+    run_unit_programs $(unit_programs)
+}
+
+component_broker() {
+    [[ -n $(broker_programs)$(scripts_in tests/broker) ]] || return 0
+    begin "tests against RabbitMQ" broker "$build"
+    begin_broker || return
+    run_broker_programs $(broker_programs)
+    run_broker_scripts $(scripts_in tests/broker)
+}
+
+component_cli() {
+    [[ -n $(scripts_in tests/cli) ]] || return 0
+    begin "the command line" cli "$build"
+    begin_broker || return
+    run_broker_scripts $(scripts_in tests/cli)
+}
+
+component_sanitize() {
+    build_variant "AddressSanitizer and UBSan" "$build/asan" -DACEMQ_SANITIZE=address,undefined || return
+    begin "the same under AddressSanitizer and UBSan" sanitize "$build/asan" \
+        env CK_TIMEOUT_MULTIPLIER=4 UBSAN_OPTIONS=print_stacktrace=1 \
+        ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
+    slowness=4
+    run_unit_programs $(unit_programs)
+    begin_broker || return
+    run_broker_programs $(broker_programs)
+    run_broker_scripts $(scripts_in tests/broker) $(scripts_in tests/cli)
+}
+
+# The pure folders have no threads. ThreadSanitizer needs the memory layout that a kernel gives without randomness.
+component_thread() {
+    build_variant "ThreadSanitizer" "$build/tsan" -DACEMQ_SANITIZE=thread || return
+    begin "what has threads under ThreadSanitizer" thread "$build/tsan" \
+        setarch --addr-no-randomize \
+        env CK_TIMEOUT_MULTIPLIER=8 TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1
+    slowness=8
+    run_unit_programs $(unit_programs | grep -vE '^unit_(contract|codec|wire)_')
+    begin_broker || return
+    run_broker_programs $(broker_programs)
+}
+
+component_valgrind() {
+    begin "what parses and writes bytes under valgrind" valgrind "$build" \
+        env CK_TIMEOUT_MULTIPLIER=20 valgrind --quiet --error-exitcode=99 \
+        --leak-check=full --errors-for-leak-kinds=definite
+    slowness=20
+    run_unit_programs $(unit_programs | grep -E '^unit_(wire|codec)_')
+}
+
+build_variant() {
+    local title=$1 folder=$2
+    shift 2
+    if ! build_folder "with $title" "$folder" -DACEMQ_TESTS=ON "$@"; then
+        count_failure "the build with $title"
+        return 1
+    fi
+}
