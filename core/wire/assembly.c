@@ -16,7 +16,8 @@ typedef struct record {
     ace_content content; /* first, so that one is the other */
     amqp_pool_t pool;    /* hands out the room below, and owns what does not fit there */
     size_t block_size;
-    uint8_t *large_body;
+    uint8_t *body;       /* in the block, or `large_body` */
+    uint8_t *large_body; /* an allocation of its own */
     size_t large_capacity;
 } record;
 
@@ -189,7 +190,8 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
     owner->content.channel = channel;
     owner->content.body.data = no_body;
     if (assembly->body_size > 0 && assembly->body_size <= INLINE_BODY_MAX) {
-        owner->content.body.data = (uint8_t *)owner + plan.body;
+        owner->body = (uint8_t *)owner + plan.body;
+        owner->content.body.data = owner->body;
         assembly->body_capacity = (size_t)assembly->body_size;
     }
     ace_code code = fill_record(owner, parts, &plan, error);
@@ -255,6 +257,7 @@ static ace_code grow_body(ace_assembly *assembly, record *owner, size_t needed, 
     if (body == NULL) {
         return ace_fail_memory(error);
     }
+    owner->body = body;
     owner->large_body = body;
     owner->large_capacity = capacity;
     owner->content.body.data = body;
@@ -283,11 +286,7 @@ static ace_code take_body(ace_assembly *assembly, const ace_frame *frame, ace_er
         }
     }
     if (length > 0) {
-        /* The record owns the bytes; only the view of them is const. */
-        uint8_t *body = owner->large_body != NULL
-                            ? owner->large_body
-                            : (uint8_t *)owner + owner->block_size - assembly->body_capacity;
-        memcpy(body + before, frame->payload.data, length);
+        memcpy(owner->body + before, frame->payload.data, length);
     }
     owner->content.body.length += length;
     return ACE_OK;
