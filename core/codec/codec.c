@@ -21,6 +21,7 @@ struct acemq_codec {
     /* An application's codec only. */
     atomic_uint references;
     ace_codec_reader *reads;
+    bool reads_everything;
     ace_codec_decoder *decode;
     ace_codec_dropper *drop;
     void *user;
@@ -117,9 +118,6 @@ static ace_code check_name(const char *name, ace_error **error)
 static ace_code check_content_type(const char *content_type, ace_error **error)
 {
     static const char field[] = "codec content type";
-    if (content_type == NULL) {
-        return ace_fail(error, ACE_INVALID_ARGUMENT, "%s is NULL", field);
-    }
     ace_code code = check_length(field, strlen(content_type), LONGEST_CONTENT_TYPE, error);
     for (const char *at = content_type; code == ACE_OK && *at != '\0'; at++) {
         unsigned char byte = (unsigned char)*at;
@@ -135,8 +133,12 @@ static ace_code check_content_type(const char *content_type, ace_error **error)
 ace_code ace_codec_new(const ace_codec_settings *settings, ace_codec **out, ace_error **error)
 {
     ace_code code = check_name(settings->name, error);
+    const char *content_type = settings->content_type;
+    if (content_type == NULL) {
+        content_type = "application/octet-stream";
+    }
     if (code == ACE_OK) {
-        code = check_content_type(settings->content_type, error);
+        code = check_content_type(content_type, error);
     }
     if (code != ACE_OK) {
         return code;
@@ -146,10 +148,11 @@ ace_code ace_codec_new(const ace_codec_settings *settings, ace_codec **out, ace_
         return ace_fail_memory(error);
     }
     memcpy(codec->name_copy, settings->name, strlen(settings->name));
-    memcpy(codec->content_type_copy, settings->content_type, strlen(settings->content_type));
+    memcpy(codec->content_type_copy, content_type, strlen(content_type));
     codec->name = codec->name_copy;
     codec->content_type = codec->content_type_copy;
     codec->reads = settings->reads;
+    codec->reads_everything = settings->content_type == NULL;
     codec->decode = settings->decode;
     codec->drop = settings->drop;
     codec->user = settings->user;
@@ -225,30 +228,45 @@ bool ace_codec_reads(const ace_codec *codec, ace_bytes content_type)
     if (codec->reads != NULL) {
         return codec->reads(content_type, codec->user);
     }
-    return is_same_media_type(content_type, ace_bytes_of(codec->content_type));
+    return codec->reads_everything ||
+           is_same_media_type(content_type, ace_bytes_of(codec->content_type));
 }
 
-ace_code ace_codec_decode(const ace_codec *codec, ace_bytes body, void **decoded, ace_error **error)
+/* A content type is a short string on the wire; a longer one comes from a caller's mistake. */
+static int printable_length(ace_bytes content_type)
+{
+    return content_type.length > LONGEST_CONTENT_TYPE ? LONGEST_CONTENT_TYPE
+                                                      : (int)content_type.length;
+}
+
+ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                          void **decoded, ace_error **error)
 {
     *decoded = NULL;
+    if (!ace_codec_reads(codec, content_type)) {
+        return ace_fail(error, ACE_DECODE, "the %s codec does not read the content type \"%.*s\"",
+                        codec->name, printable_length(content_type),
+                        content_type.length == 0 ? "" : (const char *)content_type.data);
+    }
     if (codec->is_builtin) {
         return codec->check_builtin(body, error);
     }
     if (codec->decode == NULL) {
         return ACE_OK;
     }
-    ace_code code = codec->decode(body, decoded, codec->user, error);
-    if (code != ACE_OK && *decoded != NULL) {
+    ace_code code = codec->decode(content_type, body, decoded, codec->user, error);
+    if (code != ACE_OK) {
         ace_codec_drop(codec, *decoded);
         *decoded = NULL;
     }
     return code;
 }
 
-ace_code ace_codec_check(const ace_codec *codec, ace_bytes body, ace_error **error)
+ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                         ace_error **error)
 {
     void *decoded;
-    ace_code code = ace_codec_decode(codec, body, &decoded, error);
+    ace_code code = ace_codec_decode(codec, content_type, body, &decoded, error);
     ace_codec_drop(codec, decoded);
     return code;
 }

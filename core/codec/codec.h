@@ -26,18 +26,23 @@ typedef bool ace_codec_reader(ace_bytes content_type, void *user);
  * ACE_OK when the body decodes. ACE_DECODE when it never will: the message is parked with "could
  * not be decoded: {message of the error}". Any other code, for example of a store that cannot be
  * reached, is a failure of the delivery and is retried. `*decoded` is NULL before the call; what is
- * put there goes to the handler and then to ace_codec_dropper. `body` is borrowed for the call.
+ * put there goes to the handler and then to ace_codec_dropper. `content_type` (as for the reader)
+ * and `body` are borrowed for the call.
  */
-typedef ace_code ace_codec_decoder(ace_bytes body, void **decoded, void *user, ace_error **error);
+typedef ace_code ace_codec_decoder(ace_bytes content_type, ace_bytes body, void **decoded,
+                                   void *user, ace_error **error);
 typedef void ace_codec_dropper(void *decoded, void *user);
 
 typedef struct ace_codec_settings {
-    const char *name;          /* "json"; not empty, ASCII letters, digits and - . _ only; copied */
-    const char *content_type;  /* what it writes; 1 to 255 bytes, no control characters; copied */
-    ace_codec_reader *reads;   /* NULL: the media type of `content_type` and no other */
-    ace_codec_decoder *decode; /* NULL: every body decodes */
-    ace_codec_dropper *drop;   /* NULL: nothing is left to free */
-    void *user;                /* for the callbacks */
+    /* 1 to 63 ASCII letters, digits and - . _; copied. */
+    const char *name;
+    /* What it writes, 1 to 255 bytes without control characters; copied. NULL:
+     * application/octet-stream, and where `reads` is NULL too, it reads everything. */
+    const char *content_type;
+    ace_codec_reader *reads;       /* NULL: the media type of `content_type` and no other */
+    ace_codec_decoder *decode;     /* NULL: every body decodes */
+    ace_codec_dropper *drop;       /* NULL: nothing is left to free */
+    void *user;                    /* for the callbacks */
     void (*free_user)(void *user); /* after the last use, from any thread; may be NULL */
 } ace_codec_settings;
 
@@ -55,12 +60,13 @@ const char *ace_codec_name(const ace_codec *codec);
 const char *ace_codec_content_type(const ace_codec *codec);
 bool ace_codec_reads(const ace_codec *codec, ace_bytes content_type);
 
-/* Does the body decode: the codes of ace_codec_decoder. What the codec made of the body is dropped.
- */
-ace_code ace_codec_check(const ace_codec *codec, ace_bytes body, ace_error **error);
+/* Does the codec read the content type, and the body decode: the codes of ace_codec_decoder,
+ * ACE_DECODE for a content type it does not read. What the codec made of the body is dropped. */
+ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                         ace_error **error);
 /* The same, and hands over what the codec made of it: NULL with the built-in ones. */
-ace_code ace_codec_decode(const ace_codec *codec, ace_bytes body, void **decoded,
-                          ace_error **error);
+ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                          void **decoded, ace_error **error);
 void ace_codec_drop(const ace_codec *codec, void *decoded); /* NULL is fine */
 
 #endif
