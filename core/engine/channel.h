@@ -39,6 +39,9 @@ typedef struct ace_channel_handler {
     void (*method)(ace_channel *channel, const amqp_method_t *method, void *user);
     /* The link is not congested any longer. */
     void (*room)(ace_channel *channel, void *user);
+    /* Output went to the socket: all that was queued before ace_channel_queued() answered `mark`.
+     */
+    void (*written)(ace_channel *channel, uint64_t mark, void *user);
 } ace_channel_handler;
 
 /* `handler` is copied. Where the link is open already it opens at once; `opened` is never called
@@ -55,6 +58,9 @@ bool ace_channel_is_open(const ace_channel *channel);
 uint16_t ace_channel_number(const ace_channel *channel); /* 0 when it has none */
 /* Counts every opening of this channel, from 1: a delivery tag belongs to one of them. */
 uint64_t ace_channel_opening(const ace_channel *channel);
+
+/* Counts the bytes queued on the link since it opened. */
+uint64_t ace_channel_queued(const ace_channel *channel);
 
 /* One synchronous method under way. Embedded in the caller's record, which must live until `done`.
  */
@@ -78,10 +84,6 @@ struct ace_call {
  * ace_method_write() refuses. `call->done` and `call->wait` are set by the caller. */
 ace_code ace_channel_call(ace_channel *channel, ace_call *call, amqp_method_number_t id,
                           const void *method, ace_error **error);
-/* Gives up waiting for the answer, which is read and dropped when it comes: `done` is not called.
- * Fine for a call that is not under way. A content that answers it is freed. */
-void ace_channel_forget(ace_call *call);
-
 /* Sends a method that has no answer: basic.ack, nack, reject, anything with nowait. ACE_STATE and
  * what ace_method_write() refuses; nothing was sent then. */
 ace_code ace_channel_send(ace_channel *channel, amqp_method_number_t id, const void *method,

@@ -1,0 +1,40 @@
+/*
+ * The part of a connect that blocks: credentials, the resolver, the TCP handshake, starting a
+ * memory broker. It runs on a short-lived thread of its own, which nobody waits for: a resolver
+ * that hangs holds up neither the I/O thread nor a close.
+ */
+#ifndef ACE_ENGINE_CONNECTOR_H
+#define ACE_ENGINE_CONNECTOR_H
+
+#include "base/error.h"
+#include "broker/broker.h"
+#include "engine/loop.h"
+#include "engine/settings.h"
+#include "engine/url.h"
+#include "transport/stream.h"
+
+#include <stdint.h>
+
+typedef struct ace_connector ace_connector;
+
+typedef struct ace_connected {
+    ace_error *error; /* owned; NULL: it worked, and the rest is set */
+    ace_stream *stream;
+    ace_broker *broker; /* one reference; NULL where the stream goes elsewhere */
+    ace_credentials credentials;
+} ace_connected;
+
+/* Starts the thread. `done` is posted to the loop when there is a result; what it stands in must
+ * live until then or until ace_connector_abandon(). `deadline` is of the system's clock. Settings
+ * and URL are copied. */
+ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_loop *loop,
+                             ace_task *done, int64_t deadline, ace_connector **connector,
+                             ace_error **error);
+/* The result, on the loop's thread once `done` ran; everything in it is the caller's. Ends the
+ * connector. */
+void ace_connector_finish(ace_connector *connector, ace_connected *connected);
+/* Nobody wants the result any more: `done` is not posted from here on (it may have been before).
+ * Waits until `deadline` for a credentials callback that is running. Ends the connector. */
+void ace_connector_abandon(ace_connector *connector, int64_t deadline);
+
+#endif

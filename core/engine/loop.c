@@ -1,0 +1,364 @@
+#include "engine/loop.h"
+
+#include "base/thread.h"
+#include "engine/waiter.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct ace_loop {
+    ace_clock *clock;
+    ace_thread thread;
+    int wake;                   /* an eventfd */
+    _Atomic(ace_task *) posted; /* newest first; &ended once the loop takes nothing more */
+    atomic_bool asleep;         /* in poll, or about to be */
+    bool stopping;
+    bool abandoned;
+    int64_t now;
+    ace_timer_heap timers;
+    ace_list watches;
+    ace_list deferred;
+    struct pollfd *polled; /* [0] is the eventfd */
+    ace_watch **polled_watches;
+    size_t polled_capacity;
+    size_t polled_count;
+};
+
+static ace_task ended;
+static _Thread_local ace_loop *current;
+
+static void write_wake(ace_loop *loop)
+{
+    const uint64_t one = 1;
+    /* It fails only where the counter is full, and then the loop wakes anyway. */
+    ssize_t written = write(loop->wake, &one, sizeof one);
+    (void)written;
+}
+
+static void clock_advanced(void *user)
+{
+    write_wake(user);
+}
+
+bool ace_loop_post(ace_loop *loop, ace_task *task)
+{
+    ace_task *head = atomic_load(&loop->posted);
+    do {
+        if (head == &ended) {
+            return false;
+        }
+        task->next = head;
+    } while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
+    if (atomic_exchange(&loop->asleep, false)) {
+        write_wake(loop);
+    }
+    return true;
+}
+
+static ace_task *in_order_of_posting(ace_task *newest)
+{
+    ace_task *oldest = NULL;
+    while (newest != NULL) {
+        ace_task *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    return oldest;
+}
+
+static void run_tasks(ace_loop *loop)
+{
+    ace_task *task = in_order_of_posting(atomic_exchange(&loop->posted, NULL));
+    while (task != NULL) {
+        ace_task *next = task->next; /* the task may be gone after its run */
+        task->run(task);
+        task = next;
+    }
+}
+
+static void run_deferred(ace_loop *loop)
+{
+    ace_list batch;
+    ace_list_init(&batch);
+    ace_list_splice(&batch, &loop->deferred);
+    ace_link_node *node;
+    while ((node = ace_list_take_first(&batch)) != NULL) {
+        ace_deferral *deferral = ACE_RECORD(node, ace_deferral, node);
+        deferral->run(deferral);
+    }
+}
+
+static bool reserve_polled(ace_loop *loop, size_t count)
+{
+    if (count <= loop->polled_capacity) {
+        return true;
+    }
+    size_t capacity = loop->polled_capacity == 0 ? 8 : loop->polled_capacity * 2;
+    struct pollfd *polled = realloc(loop->polled, capacity * sizeof *polled);
+    if (polled == NULL) {
+        return false;
+    }
+    loop->polled = polled;
+    ace_watch **watches = realloc(loop->polled_watches, capacity * sizeof *watches);
+    if (watches == NULL) {
+        return false;
+    }
+    loop->polled_watches = watches;
+    loop->polled_capacity = capacity;
+    return true;
+}
+
+static void list_polled(ace_loop *loop)
+{
+    loop->polled[0] = (struct pollfd){.fd = loop->wake, .events = POLLIN};
+    loop->polled_count = 1;
+    for (ace_link_node *node = ace_list_first(&loop->watches); node != NULL;
+         node = ace_list_next(&loop->watches, node)) {
+        ace_watch *watch = ACE_RECORD(node, ace_watch, node);
+        /* A negative descriptor is one that poll passes over. */
+        int descriptor = watch->events == 0 ? -1 : watch->descriptor;
+        loop->polled[loop->polled_count] =
+            (struct pollfd){.fd = descriptor, .events = watch->events};
+        loop->polled_watches[loop->polled_count] = watch;
+        watch->polled = loop->polled_count++;
+    }
+}
+
+static void sleep_until_ready(ace_loop *loop)
+{
+    list_polled(loop);
+    atomic_store(&loop->asleep, true);
+    int timeout = ace_clock_poll_timeout(loop->clock, ace_timer_next(&loop->timers));
+    if (atomic_load(&loop->posted) != NULL || !ace_list_empty(&loop->deferred)) {
+        timeout = 0;
+    }
+    int ready = poll(loop->polled, (nfds_t)loop->polled_count, timeout);
+    atomic_store(&loop->asleep, false);
+    if (ready <= 0) { /* the time passed, or a signal that is not ours */
+        loop->polled_count = 0;
+        return;
+    }
+    if (loop->polled[0].revents != 0) {
+        uint64_t count;
+        ssize_t got = read(loop->wake, &count, sizeof count);
+        (void)got;
+    }
+}
+
+static void serve_watches(ace_loop *loop)
+{
+    for (size_t i = 1; i < loop->polled_count; i++) {
+        ace_watch *watch = loop->polled_watches[i];
+        if (watch != NULL && loop->polled[i].revents != 0) {
+            watch->ready(watch, loop->polled[i].revents);
+        }
+    }
+    loop->polled_count = 0;
+}
+
+/* From here on posting answers false, and nothing that was posted before is left. */
+static void end_posting(ace_loop *loop)
+{
+    for (;;) {
+        ace_task *none = NULL;
+        if (atomic_compare_exchange_strong(&loop->posted, &none, &ended)) {
+            break;
+        }
+        run_tasks(loop);
+    }
+    run_deferred(loop);
+}
+
+static void run_loop(void *user)
+{
+    ace_loop *loop = user;
+    current = loop;
+    while (!loop->stopping) {
+        sleep_until_ready(loop);
+        loop->now = ace_clock_monotonic(loop->clock);
+        serve_watches(loop);
+        run_tasks(loop);
+        ace_timer_run(&loop->timers, loop->now);
+        run_deferred(loop);
+    }
+    end_posting(loop);
+    current = NULL;
+}
+
+static void release_memory(ace_loop *loop)
+{
+    ace_timer_heap_free(&loop->timers);
+    free(loop->polled);
+    free(loop->polled_watches);
+    free(loop);
+}
+
+ace_code ace_loop_start(const char *name, ace_clock *clock, ace_loop **out, ace_error **error)
+{
+    ace_loop *loop = calloc(1, sizeof *loop);
+    if (loop == NULL) {
+        return ace_fail_memory(error);
+    }
+    loop->clock = clock;
+    loop->now = ace_clock_monotonic(clock);
+    ace_list_init(&loop->watches);
+    ace_list_init(&loop->deferred);
+    loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (loop->wake < 0) {
+        int reason = errno;
+        release_memory(loop);
+        return ace_fail_system(error, reason, "eventfd");
+    }
+    ace_code code = ACE_OK;
+    if (!reserve_polled(loop, 1) || ace_clock_watch(clock, clock_advanced, loop) != 0) {
+        code = ace_fail_memory(error);
+    } else {
+        code = ace_thread_start(&loop->thread, name, run_loop, loop, error);
+        if (code != ACE_OK) {
+            ace_clock_unwatch(clock, clock_advanced, loop);
+        }
+    }
+    if (code != ACE_OK) {
+        close(loop->wake);
+        release_memory(loop);
+        return code;
+    }
+    *out = loop;
+    return ACE_OK;
+}
+
+typedef struct stop_task {
+    ace_task task;
+    ace_loop *loop;
+} stop_task;
+
+static void stop_turning(ace_task *task)
+{
+    ACE_RECORD(task, stop_task, task)->loop->stopping = true;
+}
+
+void ace_loop_stop(ace_loop *loop)
+{
+    stop_task stop = {.task.run = stop_turning, .loop = loop};
+    (void)ace_loop_post(loop, &stop.task);
+    ace_thread_join(&loop->thread);
+    ace_clock_unwatch(loop->clock, clock_advanced, loop);
+}
+
+void ace_loop_abandon(ace_loop *loop)
+{
+    if (!loop->abandoned) {
+        loop->abandoned = true;
+        close(loop->wake);
+    }
+}
+
+void ace_loop_free(ace_loop *loop)
+{
+    if (loop == NULL) {
+        return;
+    }
+    if (!loop->abandoned) {
+        close(loop->wake);
+    }
+    release_memory(loop);
+}
+
+typedef struct call_task {
+    ace_task task;
+    ace_waiter waiter;
+    void (*run)(void *user);
+    void *user;
+} call_task;
+
+static void run_call(ace_task *task)
+{
+    call_task *call = ACE_RECORD(task, call_task, task);
+    call->run(call->user);
+    ace_waiter_complete(&call->waiter);
+}
+
+bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user)
+{
+    if (ace_loop_is_current(loop)) {
+        run(user);
+        return true;
+    }
+    call_task call = {.task.run = run_call, .run = run, .user = user};
+    if (ace_waiter_init(&call.waiter, NULL) != ACE_OK) {
+        return false;
+    }
+    bool posted = ace_loop_post(loop, &call.task);
+    if (posted) {
+        ace_waiter_finish(&call.waiter);
+    }
+    ace_waiter_destroy(&call.waiter);
+    return posted;
+}
+
+bool ace_loop_is_current(const ace_loop *loop)
+{
+    return current == loop;
+}
+
+ace_clock *ace_loop_clock(const ace_loop *loop)
+{
+    return loop->clock;
+}
+
+int64_t ace_loop_now(const ace_loop *loop)
+{
+    return loop->now;
+}
+
+bool ace_loop_timer_set(ace_loop *loop, ace_timer *timer, int64_t deadline)
+{
+    return ace_timer_set(&loop->timers, timer, deadline);
+}
+
+void ace_loop_timer_cancel(ace_loop *loop, ace_timer *timer)
+{
+    ace_timer_cancel(&loop->timers, timer);
+}
+
+bool ace_loop_watch(ace_loop *loop, ace_watch *watch)
+{
+    if (!reserve_polled(loop, loop->watches.count + 2)) {
+        return false;
+    }
+    watch->polled = 0;
+    ace_list_append(&loop->watches, &watch->node);
+    return true;
+}
+
+void ace_loop_unwatch(ace_loop *loop, ace_watch *watch)
+{
+    if (!ace_list_contains_node(&watch->node)) {
+        return;
+    }
+    ace_list_remove(&loop->watches, &watch->node);
+    /* It may be ready in this very turn. */
+    if (watch->polled > 0 && watch->polled < loop->polled_count) {
+        loop->polled_watches[watch->polled] = NULL;
+    }
+}
+
+void ace_loop_defer(ace_loop *loop, ace_deferral *deferral)
+{
+    if (!ace_list_contains_node(&deferral->node)) {
+        ace_list_append(&loop->deferred, &deferral->node);
+    }
+}
+
+void ace_loop_undefer(ace_loop *loop, ace_deferral *deferral)
+{
+    if (ace_list_contains_node(&deferral->node)) {
+        ace_list_remove(&loop->deferred, &deferral->node);
+    }
+}
