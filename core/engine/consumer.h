@@ -1,0 +1,119 @@
+/*
+ * A consumer of one queue, with the whole failure behaviour of section 6 of the contract. Push runs
+ * a handler on threads made on demand; pull hands deliveries out of ace_consumer_next(). Both take
+ * from one queue, and both settle the same way.
+ *
+ * The functions are thread-safe and may be called from a handler where nothing else is said, never
+ * from a loop's thread. Deadlines are monotonic milliseconds of the system's clock
+ * (ace_deadline_after()).
+ */
+#ifndef ACE_ENGINE_CONSUMER_H
+#define ACE_ENGINE_CONSUMER_H
+
+#include "base/error.h"
+#include "base/handle.h"
+#include "codec/codec.h"
+#include "contract/policy.h"
+#include "engine/cancel.h"
+#include "engine/connection.h"
+#include "engine/delivery.h"
+
+#include <amqp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define ACE_CONSUMER_MAGIC         ACE_MAGIC('C', 'S', 'M', 'R')
+#define ACE_PREFETCH_BYTES_DEFAULT (INT64_C(64) * 1024 * 1024)
+
+typedef struct acemq_consumer ace_consumer;
+
+/* Handles one message, one at a time for one consumer. The delivery is borrowed for the call. A
+ * value that is no outcome counts as ACE_FAILED. */
+typedef ace_outcome ace_handler(ace_delivery *delivery, void *user);
+
+/* The states that events of kind ACE_EVENT_CONSUMER carry. */
+typedef enum ace_consumer_state {
+    ACE_CONSUMER_SUBSCRIBED = 1,
+    ACE_CONSUMER_AWAY = 2,  /* the subscription was lost or could not be made; it is tried again */
+    ACE_CONSUMER_ENDED = 3, /* by itself: the connection is gone for good */
+} ace_consumer_state;
+
+typedef struct ace_consumer_options {
+    const char *queue;             /* everything here is copied */
+    const ace_policy *retry;       /* NULL: one attempt, then the dead letters */
+    const ace_codec *codec;        /* retained; NULL: every body decodes */
+    const amqp_table_t *arguments; /* of the subscription; NULL: none */
+    const char *tag;               /* NULL: made up */
+    int64_t prefetch;              /* 1 to 65535 */
+    /* Bodies held here, in bytes; 0: no limit. RabbitMQ has no window by bytes, and of a quorum
+     * queue the window by count is fixed when subscribing. So once more is held, the subscription
+     * is cancelled, and made again when half of it is gone, with as small a count as the largest
+     * body asks for. What the first window holds can pass the limit: with bodies of a megabyte and
+     * more give a small prefetch too. */
+    int64_t prefetch_bytes;
+    int64_t acknowledgement_limit; /* ms the broker lets a delivery be unacknowledged; 0: for ever.
+                                      Nothing is held here for more than 5/6 of it. */
+    bool verify;                   /* look whether the consumer's set exists, declare nothing */
+    bool requeue_on_failure;       /* without a policy, an ordinary failure goes straight back */
+    bool exclusive;                /* nobody else may consume the queue */
+    ace_handler *handler;          /* NULL: pull */
+    void *user;                    /* of the handler */
+    /* Called once, with `user`, when no handler can run any more: by the last handler's thread, or
+     * in ace_consumer_close(), ace_consumer_release() or ace_connection_close(). Not called when
+     * opening fails. May be NULL. */
+    void (*destructor)(void *user);
+} ace_consumer_options;
+
+void ace_consumer_options_init(ace_consumer_options *options); /* prefetch 50, 64 MiB, 30 minutes */
+
+/* Declares what the consumer needs and subscribes; waits for that until `deadline`. On success
+ * *consumer is one reference. ACE_NOT_FOUND (no such queue; with `verify` what else is missing),
+ * ACE_DIFFERS, ACE_ACCESS_REFUSED, ACE_LOCKED: the text says which declaration. ACE_LIMIT,
+ * ACE_INVALID_ARGUMENT (before anything is sent), what ace_policy_check() answers, ACE_TIMEOUT,
+ * ACE_CANCELLED, ACE_CLOSED, ACE_SYSTEM, ACE_OUT_OF_MEMORY. */
+ace_code ace_consumer_open(ace_connection *connection, const ace_consumer_options *options,
+                           int64_t deadline, ace_cancel *cancel, ace_consumer **consumer,
+                           ace_error **error);
+
+/* The next delivery, one reference of the caller's. ACE_TIMEOUT, ACE_CANCELLED (also by a wake),
+ * ACE_CLOSED, ACE_WRONG_THREAD (another thread is in here), ACE_STATE (push), and what ended the
+ * consumer when it ended by itself. */
+ace_code ace_consumer_next(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
+                           ace_delivery **delivery, ace_error **error);
+/* Makes the call under way, or else the next one, return ACE_CANCELLED. */
+void ace_consumer_wake(ace_consumer *consumer);
+/* Readable while ace_consumer_next() would not wait, the consumer's; -1 in push mode. */
+int ace_consumer_descriptor(const ace_consumer *consumer);
+
+/* Takes no more work and puts back what was not begun; waits held here end at once. Then waits
+ * until everything in hand is settled. ACE_TIMEOUT when something was left, ACE_CANCELLED,
+ * ACE_CLOSED, ACE_FROM_HANDLER. */
+ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
+                            ace_error **error);
+/* The same without waiting. What handlers and pullers hold is settled when they say so, as long as
+ * the connection is open. ACE_CLOSED the second time. */
+ace_code ace_consumer_close(ace_consumer *consumer, ace_error **error);
+/* Gives a reference back; the caller's last use. It closes what was not closed. NULL is fine. */
+void ace_consumer_release(ace_consumer *consumer);
+
+typedef struct ace_consumer_counters {
+    uint64_t acknowledged;
+    uint64_t rejected;
+    uint64_t retried;
+    uint64_t dead_lettered;
+    uint64_t parked;
+    uint64_t duplicates;
+    uint64_t in_flight; /* delivered and not yet settled, waits included */
+    uint64_t waiting;   /* of these, held here until their time */
+    uint64_t delivered; /* handed to a handler or out of ace_consumer_next() */
+    uint64_t hops_failed;
+    uint64_t rungs_missing;
+} ace_consumer_counters;
+
+void ace_consumer_count(const ace_consumer *consumer, ace_consumer_counters *counters);
+bool ace_consumer_is_subscribed(const ace_consumer *consumer);
+const char *ace_consumer_queue(const ace_consumer *consumer);
+/* Whether the calling thread is inside this consumer's handler. */
+bool ace_consumer_is_current(const ace_consumer *consumer);
+
+#endif
