@@ -254,11 +254,18 @@ ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_by
     if (codec->decode == NULL) {
         return ACE_OK;
     }
-    ace_code code = codec->decode(content_type, body, decoded, codec->user, error);
-    if (code != ACE_OK) {
-        ace_codec_drop(codec, *decoded);
-        *decoded = NULL;
+    ace_error *reason = NULL;
+    ace_code code = codec->decode(content_type, body, decoded, codec->user, &reason);
+    if (code == ACE_OK) {
+        ace_error_free(reason);
+        return ACE_OK;
     }
+    ace_codec_drop(codec, *decoded);
+    *decoded = NULL;
+    if (reason == NULL) {
+        return ace_fail(error, code, "the %s codec gave no reason", codec->name);
+    }
+    ace_error_move(error, reason);
     return code;
 }
 

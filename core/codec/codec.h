@@ -60,8 +60,9 @@ const char *ace_codec_name(const ace_codec *codec);
 const char *ace_codec_content_type(const ace_codec *codec);
 bool ace_codec_reads(const ace_codec *codec, ace_bytes content_type);
 
-/* Does the codec read the content type, and the body decode: the codes of ace_codec_decoder,
- * ACE_DECODE for a content type it does not read. What the codec made of the body is dropped. */
+/* A consumer's whole question: does the codec read the content type, and the body decode: the codes
+ * of ace_codec_decoder, ACE_DECODE for a content type it does not read. What the codec made of the
+ * body is dropped. */
 ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
                          ace_error **error);
 /* The same, and hands over what the codec made of it: NULL with the built-in ones. */
