@@ -32,8 +32,10 @@ measure() {
     tap=$folder/$name.tap
     rm -f "$tap"
     started=$(now_ms)
-    CK_TAP_LOG_FILE_NAME=$tap timeout --kill-after=10 "$timeout_s" "$@" \
-        >"$folder/$name.log" 2>&1 </dev/null || status=$?
+    {
+        CK_TAP_LOG_FILE_NAME=$tap timeout --kill-after=10 "$timeout_s" "$@" \
+            >"$folder/$name.log" 2>&1 </dev/null || status=$?
+    } 2>/dev/null # where bash tells that a program crashed
     if [[ $kind == script ]]; then
         cp "$folder/$name.log" "$tap"
     fi
@@ -67,6 +69,7 @@ report() {
     printf '  %-40s %4d passed %4d FAILED %3s s  %s\n' "$name" "$passed" "$failed" "$seconds" "$reason"
     grep -E '^not ok' "$folder/$name.tap" 2>/dev/null | head -n 50 | sed 's/^/    /'
     indented_tail "$folder/$name.log"
+    echo "    the whole log: $folder/$name.log"
 }
 
 # count_failure WHAT [LOG]: something other than a test failed that the run cannot do without.
