@@ -1,0 +1,44 @@
+#include "acemq/version.h"
+
+#include <amqp.h>
+#include <jansson.h>
+#include <msgpack.h>
+#include <string.h>
+
+const char *acemq_version(void)
+{
+    return ACEMQ_VERSION;
+}
+
+int acemq_abi_version(void)
+{
+    return ACEMQ_VERSION_MAJOR;
+}
+
+const char *acemq_dependency_version(const char *name)
+{
+    if (name == NULL) {
+        return NULL;
+    }
+    if (strcmp(name, "rabbitmq-c") == 0) {
+        return amqp_version();
+    }
+    if (strcmp(name, "jansson") == 0) {
+        return JANSSON_VERSION;
+    }
+    if (strcmp(name, "msgpack") == 0) {
+        return msgpack_version();
+    }
+    return NULL;
+}
+
+int acemq_has(const char *feature)
+{
+    static const char *const features[] = {"memory", "json", "msgpack"};
+    for (size_t i = 0; feature != NULL && i < sizeof features / sizeof features[0]; i++) {
+        if (strcmp(features[i], feature) == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
