@@ -58,6 +58,12 @@ struct acemq_connection {
     bool closing;
     ace_link_listener watch_publishing;
     ace_link_listener watch_consuming;
+
+    /* Something that whoever opened it keeps with it, set before it is shared: `release` is called,
+     * when it is not NULL, as the last thing that the last ace_connection_release() does, in a
+     * child of fork too. */
+    void *attachment;
+    void (*attachment_release)(void *attachment);
 };
 
 /* Connects both links. `settings` may be NULL for the defaults, and is copied; `cancel` may be
