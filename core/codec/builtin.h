@@ -4,8 +4,11 @@
 
 #include "codec/codec.h"
 
-/* Any JSON value at the top, UTF-8, at most 2048 levels deep. Of a key that stands twice the last
- * one counts. Integers may have any size, other numbers must be within a double. */
+#define ACE_JSON_DEPTH 2048 /* arrays and objects inside one another, the outermost counted */
+
+/* RFC 8259: any value at the top, strict UTF-8 without a byte order mark, at most ACE_JSON_DEPTH
+ * levels. Keys may stand twice, numbers may have any size, a surrogate may be escaped alone, as in
+ * the grammar. Allocates nothing. ACE_DECODE with the position and what was expected there. */
 ace_code ace_json_check(ace_bytes body, ace_error **error);
 
 /* Strict UTF-8; an empty body is a text. */
