@@ -1,0 +1,113 @@
+#include "contract/value_json.h"
+
+#include "contract/json_integer.h"
+
+#include <string.h>
+
+/* jansson refuses a text in which one integer is outside int64. Such an integer goes through it as
+ * a string that no other program writes. */
+#define BIG_INTEGER_MARK "\\u0000integer:"
+
+static bool fits_int64(const char *digits, size_t length, bool negative)
+{
+    const char *limit = negative ? "9223372036854775808" : "9223372036854775807";
+    size_t width = strlen(limit);
+    return length < width || (length == width && memcmp(digits, limit, width) <= 0);
+}
+
+static size_t digits_from(const char *text, size_t length, size_t position)
+{
+    size_t at = position;
+    while (at < length && text[at] >= '0' && text[at] <= '9') {
+        at++;
+    }
+    return at - position;
+}
+
+/* The end of the number that starts at `position` if it is an integer outside int64, else 0. */
+static size_t big_integer_end(const char *text, size_t length, size_t position)
+{
+    bool negative = text[position] == '-';
+    size_t start = position + (negative ? 1 : 0);
+    size_t digits = digits_from(text, length, start);
+    size_t end = start + digits;
+    bool fraction = end < length && (text[end] == '.' || text[end] == 'e' || text[end] == 'E');
+    if (digits == 0 || text[start] == '0' || fraction ||
+        fits_int64(text + start, digits, negative)) {
+        return 0;
+    }
+    return end;
+}
+
+static size_t string_end(const char *text, size_t length, size_t position)
+{
+    size_t at = position + 1;
+    while (at < length && text[at] != '"') {
+        at += text[at] == '\\' ? 2 : 1;
+    }
+    return at < length ? at + 1 : length;
+}
+
+static size_t number_end(const char *text, size_t length, size_t position)
+{
+    size_t at = position + 1;
+    while (at < length && strchr("0123456789+-.eE", text[at]) != NULL && text[at] != '\0') {
+        at++;
+    }
+    return at;
+}
+
+/* Copies the text with its big integers marked. */
+static bool mark_big_integers(const char *text, size_t length, ace_buffer *out)
+{
+    size_t at = 0;
+    while (at < length) {
+        size_t end = at + 1;
+        size_t big = 0;
+        if (text[at] == '"') {
+            end = string_end(text, length, at);
+        } else if (text[at] == '-' || (text[at] >= '0' && text[at] <= '9')) {
+            big = big_integer_end(text, length, at);
+            end = big > 0 ? big : number_end(text, length, at);
+        }
+        bool good = (big == 0 || ace_buffer_append_text(out, "\"" BIG_INTEGER_MARK)) &&
+                    ace_buffer_append(out, text + at, end - at) &&
+                    (big == 0 || ace_buffer_append_text(out, "\""));
+        if (!good) {
+            return false;
+        }
+        at = end;
+    }
+    return true;
+}
+
+ace_code ace_json_read(const char *text, size_t length, json_t **json, ace_error **error)
+{
+    ace_buffer marked = ACE_BUFFER_INIT;
+    if (!mark_big_integers(text, length, &marked)) {
+        ace_buffer_free(&marked);
+        return ace_fail_memory(error);
+    }
+    json_error_t fault;
+    const char *data = marked.length > 0 ? (const char *)marked.data : "";
+    *json = json_loadb(data, marked.length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &fault);
+    ace_buffer_free(&marked);
+    if (*json == NULL) {
+        return ace_fail(error, ACE_PARSE, "line %d, column %d: %s", fault.line, fault.column,
+                        fault.text);
+    }
+    return ACE_OK;
+}
+
+bool ace_json_big_integer(const json_t *json, ace_bytes *digits)
+{
+    static const char mark[] = "\0integer:";
+    const size_t width = sizeof mark - 1;
+    size_t length = json_string_length(json);
+    if (!json_is_string(json) || length <= width ||
+        memcmp(json_string_value(json), mark, width) != 0) {
+        return false;
+    }
+    *digits = (ace_bytes){(const uint8_t *)json_string_value(json) + width, length - width};
+    return true;
+}
