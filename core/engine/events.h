@@ -1,7 +1,8 @@
 /*
- * What happened, for those who ask instead of being called: a bounded queue with a descriptor that
- * is readable while there is something in it. Thread-safe. When it is full the oldest log line goes
- * first, then the oldest event of any kind, and the next one taken says how many were lost.
+ * What happened, for those who ask instead of being called: a queue with a descriptor that is
+ * readable while there is something in it. Thread-safe. Of each kind the newest are kept, up to a
+ * limit: the oldest of that kind goes when it is passed, and the next one put says how many were
+ * lost. Confirms and wanted credentials somebody waits for: they are never dropped.
  */
 #ifndef ACE_ENGINE_EVENTS_H
 #define ACE_ENGINE_EVENTS_H
@@ -9,6 +10,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/log.h"
+#include "engine/cancel.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,10 +25,14 @@ typedef enum ace_event_kind {
     ACE_EVENT_SETTLE = 5,   /* a settlement failed after it was queued */
     ACE_EVENT_CONSUMER = 6, /* a consumer's state changed: `text` names its queue */
     ACE_EVENT_LOG = 7,
+    ACE_EVENT_CREDENTIALS = 8, /* a connect waits for them; put by whoever was asked */
 } ace_event_kind;
 
+#define ACE_EVENT_KINDS 9 /* all numbers are below */
+
 typedef struct ace_event {
-    ace_link_node node; /* the queue's own */
+    ace_link_node node; /* this and the next are the queue's own */
+    uint64_t order;
     ace_event_kind kind;
     int state;       /* of kind STATE: an ace_link_state; of CONSUMER: its own states */
     uint64_t number; /* STATE: the epoch; CONFIRM: the publish; SETTLE: the delivery */
@@ -40,6 +46,7 @@ typedef struct ace_event {
 
 typedef struct ace_events ace_events;
 
+/* `limit` is for each kind. */
 ace_code ace_events_new(size_t limit, ace_events **events, ace_error **error);
 void ace_events_free(ace_events *events);
 void ace_events_abandon(
@@ -49,8 +56,23 @@ void ace_events_abandon(
  * NULL. */
 void ace_events_put(ace_events *events, const ace_event *event);
 
+/* Whether an event is kept, asked before it is; it may be changed. On the thread that puts, with
+ * the queue locked: it may not use the queue. */
+typedef bool ace_event_judge(ace_event *event, void *user);
+
+/* From now on. Those that wait in the queue are judged at once, in their order. NULL: all are kept,
+ * as at first. */
+void ace_events_judge_by(ace_events *events, ace_event_judge *judge, void *user);
+
 /* The oldest, owned by the caller; NULL when there is none. Never waits. */
 ace_event *ace_events_take(ace_events *events);
+/* The same, waiting for one. ACE_TIMEOUT, ACE_CANCELLED; ACE_CLOSED when the queue has ended and
+ * none is left. `deadline` is monotonic of the system's clock. */
+ace_code ace_events_next(ace_events *events, int64_t deadline, ace_cancel *cancel,
+                         ace_event **event, ace_error **error);
+/* Nothing more will come: ends the waiting in ace_events_next(), and makes the descriptor
+ * readable for good. */
+void ace_events_end(ace_events *events);
 void ace_event_free(ace_event *event);
 
 int ace_events_descriptor(
