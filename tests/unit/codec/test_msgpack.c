@@ -262,7 +262,7 @@ START_TEST(every_body_that_passes_is_one_for_msgpack_c)
                                     0xd7, 0xd9, 0xdc, 0xde, 0xdd, 0xdf, 0xff, 0x01, 0x02, 0x03};
     ace_random *random = ace_random_seeded((uint64_t)_i);
     size_t passed = 0;
-    for (int round = 0; round < 60000; round++) {
+    for (int round = 0; round < 20000; round++) {
         uint8_t bytes[24];
         size_t length = 1 + ace_random_next(random) % sizeof bytes;
         for (size_t i = 0; i < length; i++) {
@@ -281,7 +281,7 @@ START_TEST(every_body_that_passes_is_one_for_msgpack_c)
         ace_bytes whole = {bytes, length};
         check_one_body(whole);
     }
-    ck_assert_uint_gt(passed, 10000);
+    ck_assert_uint_gt(passed, 3000);
     ace_random_free(random);
 }
 END_TEST
