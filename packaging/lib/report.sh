@@ -35,6 +35,6 @@ step() {
     fi
     printf '%8s s  failed\n' "$(seconds_since "$started")"
     indented_tail "$log"
-    complain "  the whole log: $log"
+    echo "  the whole log: $log"
     return "$status"
 }
