@@ -10,9 +10,13 @@ typedef struct ace_arena {
     ace_arena_block *blocks;
 } ace_arena;
 
-#define ACE_ARENA_INIT {NULL}
+#define ACE_ARENA_INIT                                                                             \
+    {                                                                                              \
+        NULL                                                                                       \
+    }
 
-void *ace_arena_take(ace_arena *arena, size_t size); /* aligned for any type, zeroed; NULL: no memory */
+void *ace_arena_take(ace_arena *arena,
+                     size_t size); /* aligned for any type, zeroed; NULL: no memory */
 void *ace_arena_copy(ace_arena *arena, const void *data, size_t size);
 char *ace_arena_text(ace_arena *arena, const char *text, size_t length); /* NUL-terminated copy */
 void ace_arena_clear(ace_arena *arena); /* keeps one block for the next use */

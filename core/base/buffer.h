@@ -17,7 +17,10 @@ typedef struct ace_buffer {
     size_t capacity;
 } ace_buffer;
 
-#define ACE_BUFFER_INIT {NULL, 0, 0}
+#define ACE_BUFFER_INIT                                                                            \
+    {                                                                                              \
+        NULL, 0, 0                                                                                 \
+    }
 
 /* The functions that grow return false when memory is gone or the length would pass SIZE_MAX; the
  * buffer is then unchanged. */

@@ -65,8 +65,9 @@ typedef enum ace_code {
 typedef struct acemq_error ace_error;
 
 /* Makes an error; the text is cut at 1023 bytes on a UTF-8 boundary and stays on one line. Returns
- * `code`, so that `return ace_fail(error, ACE_LIMIT, ...)` is the whole error path. Never fails: where
- * memory is gone it hands out a static object, which ace_error_free() knows. `error` may be NULL. */
+ * `code`, so that `return ace_fail(error, ACE_LIMIT, ...)` is the whole error path. Never fails:
+ * where memory is gone it hands out a static object, which ace_error_free() knows. `error` may be
+ * NULL. */
 ace_code ace_fail(ace_error **error, ace_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -93,7 +94,7 @@ void ace_error_free(ace_error *error);             /* NULL is fine */
 
 ace_code ace_error_code(const ace_error *error);
 const char *ace_error_message(const ace_error *error);
-const char *ace_error_name(const ace_error *error); /* ace_code_name() of its code */
+const char *ace_error_name(const ace_error *error);       /* ace_code_name() of its code */
 const char *ace_error_field_name(const ace_error *error); /* "" where none */
 long long ace_error_limit(const ace_error *error);
 int ace_error_reply(const ace_error *error);

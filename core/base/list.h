@@ -16,7 +16,7 @@ typedef struct ace_list {
 } ace_list;
 
 /* The record that `node` is the member `member` of. */
-#define ACE_RECORD(node, type, member) ((type *)(void *)((char *)(node) - offsetof(type, member)))
+#define ACE_RECORD(node, type, member) ((type *)(void *)((char *)(node)-offsetof(type, member)))
 
 void ace_list_init(ace_list *list);
 bool ace_list_empty(const ace_list *list);

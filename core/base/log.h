@@ -1,5 +1,5 @@
-/* Where the engine says what no return value can carry. A logger is a value of its owner: there is no
- * global one. Passwords are never formatted into a line. */
+/* Where the engine says what no return value can carry. A logger is a value of its owner: there is
+ * no global one. Passwords are never formatted into a line. */
 #ifndef ACE_BASE_LOG_H
 #define ACE_BASE_LOG_H
 

@@ -33,7 +33,8 @@ void ace_mutex_destroy(ace_mutex *mutex);
 
 ace_code ace_condition_init(ace_condition *condition, ace_error **error); /* on CLOCK_MONOTONIC */
 void ace_condition_wait(ace_condition *condition, ace_mutex *mutex);
-/* `deadline` is ace_clock_monotonic() of the system clock; ACE_NEVER waits for ever. False: it passed. */
+/* `deadline` is ace_clock_monotonic() of the system clock; ACE_NEVER waits for ever. False: it
+ * passed. */
 bool ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex, int64_t deadline);
 void ace_condition_signal(ace_condition *condition);
 void ace_condition_broadcast(ace_condition *condition);

@@ -11,8 +11,8 @@ typedef struct ace_instant {
     int32_t nanoseconds; /* 0 to 999 999 999; digits past the ninth are cut */
 } ace_instant;
 
-/* Strict: exact widths, real dates of the years 0001 to 9999, nothing before or after. ACE_PARSE with
- * the position and what was expected there. */
+/* Strict: exact widths, real dates of the years 0001 to 9999, nothing before or after. ACE_PARSE
+ * with the position and what was expected there. */
 ace_code ace_time_parse(const char *text, size_t length, ace_instant *out, ace_error **error);
 
 #define ACE_TIME_LENGTH 20

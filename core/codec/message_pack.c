@@ -39,6 +39,12 @@ bool ace_message_pack_map(ace_buffer *buffer, uint32_t pairs)
     return msgpack_pack_map(&packer, pairs) == 0;
 }
 
+bool ace_message_pack_array(ace_buffer *buffer, uint32_t count)
+{
+    msgpack_packer packer = packer_of(buffer);
+    return msgpack_pack_array(&packer, count) == 0;
+}
+
 bool ace_message_pack_nil(ace_buffer *buffer)
 {
     msgpack_packer packer = packer_of(buffer);

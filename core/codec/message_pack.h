@@ -20,6 +20,7 @@
 
 bool ace_message_pack_map(ace_buffer *buffer,
                           uint32_t pairs); /* that many keys and values follow */
+bool ace_message_pack_array(ace_buffer *buffer, uint32_t count); /* that many values follow */
 bool ace_message_pack_nil(ace_buffer *buffer);
 bool ace_message_pack_boolean(ace_buffer *buffer, bool value);
 bool ace_message_pack_integer(ace_buffer *buffer, int64_t value);  /* in its shortest form */

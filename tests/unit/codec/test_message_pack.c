@@ -211,7 +211,11 @@ END_TEST
 START_TEST(a_message_map_is_put_together_from_its_parts)
 {
     ace_buffer out = ACE_BUFFER_INIT;
-    ck_assert(ace_message_pack_map(&out, 6));
+    ck_assert(ace_message_pack_map(&out, 7));
+    ck_assert(ace_message_pack_text(&out, ace_bytes_of("route")));
+    ck_assert(ace_message_pack_array(&out, 2));
+    ck_assert(ace_message_pack_text(&out, ace_bytes_of("pick")));
+    ck_assert(ace_message_pack_text(&out, ace_bytes_of("ship")));
     ck_assert(ace_message_pack_text(&out, ace_bytes_of("id")));
     ck_assert(ace_message_pack_text(&out, ace_bytes_of("m-1")));
     ck_assert(ace_message_pack_text(&out, ace_bytes_of("attempt")));
@@ -228,7 +232,8 @@ START_TEST(a_message_map_is_put_together_from_its_parts)
     ace_buffer json = ACE_BUFFER_INIT;
     ck_assert_int_eq(ace_msgpack_to_json(body, &json, NULL), ACE_OK);
     char *text = ace_buffer_take_text(&json);
-    ck_assert_str_eq(text, "{\"id\": \"m-1\", \"attempt\": 3, \"firstSeen\": 1770091506000, "
+    ck_assert_str_eq(text, "{\"route\": [\"pick\", \"ship\"], \"id\": \"m-1\", \"attempt\": 3, "
+                           "\"firstSeen\": 1770091506000, "
                            "\"redelivered\": true, \"error\": null, "
                            "\"body\": {\"base64\": \"e30=\"}}");
     free(text);
