@@ -115,7 +115,8 @@ static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads
     parts->list_length = frame->payload.length - ACE_CONTENT_HEAD_SIZE;
     if (!ace_buffer_append(&assembly->heads, frame->payload.data + ACE_CONTENT_HEAD_SIZE,
                            parts->list_length)) {
-        return ace_fail_memory(error);
+        ace_fail_memory(error);
+        return ACE_OUT_OF_MEMORY;
     }
     parts->method = assembly->heads.data;
     parts->list = parts->method + parts->method_length;

@@ -119,7 +119,7 @@ ace_code ace_content_write_header(ace_buffer *buffer, uint16_t channel,
                                   const amqp_basic_properties_t *properties, uint64_t body_size,
                                   uint32_t frame_max, ace_error **error)
 {
-    size_t size;
+    size_t size = 0;
     ace_code code = ace_content_measure(properties, frame_max, &size, error);
     if (code == ACE_OK) {
         code = encode_header(buffer, channel, properties, body_size, size, error);

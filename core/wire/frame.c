@@ -245,11 +245,11 @@ ace_code ace_frame_next(ace_frame_reader *reader, ace_frame *frame, ace_error **
     if (reader->failure == NULL && read_next(reader, frame, &reader->failure) == ACE_OK) {
         return ACE_OK;
     }
-    ace_error *answer = error == NULL ? NULL : ace_error_copy(reader->failure);
-    if (answer != NULL) {
-        return ace_error_move(error, answer);
+    ace_code code = ace_error_code(reader->failure);
+    if (error != NULL) {
+        *error = ace_error_copy(reader->failure);
     }
-    return ace_error_code(reader->failure);
+    return code;
 }
 
 /* --- writing -------------------------------------------------------------------------------- */

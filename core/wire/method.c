@@ -78,7 +78,7 @@ static ace_code measure_table(measure *to, const ace_method_field *field, ace_er
 {
     amqp_table_t table;
     memcpy(&table, to->decoded + field->offset, sizeof table);
-    size_t size;
+    size_t size = 0;
     ace_code code = ace_table_measure(&table, field->label, &size, error);
     if (code == ACE_OK) {
         to->size += size;
@@ -151,7 +151,7 @@ ace_code ace_method_measure(amqp_method_number_t id, const void *decoded, uint32
 ace_code ace_method_write(ace_buffer *buffer, uint16_t channel, amqp_method_number_t id,
                           const void *decoded, uint32_t frame_max, ace_error **error)
 {
-    size_t size;
+    size_t size = 0;
     ace_code code = ace_method_measure(id, decoded, frame_max, &size, error);
     if (code != ACE_OK) {
         return code;

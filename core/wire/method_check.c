@@ -86,14 +86,14 @@ static ace_code skip_field(walk *at, const ace_method_field *field, ace_error **
 static ace_code begin(walk *at, ace_error **error)
 {
     if (at->length < 4) {
-        return ace_fail(error, ACE_PROTOCOL, "a method of %zu bytes, at least 4 are needed",
-                        at->length);
+        ace_fail(error, ACE_PROTOCOL, "a method of %zu bytes, at least 4 are needed", at->length);
+        return ACE_PROTOCOL;
     }
     amqp_method_number_t id = ace_read_u32(at->payload);
     at->layout = ace_method_layout_of(id);
     if (at->layout == NULL) {
-        return ace_fail(error, ACE_PROTOCOL, "unknown method %u of class %u", id & 0xFFFF,
-                        id >> 16);
+        ace_fail(error, ACE_PROTOCOL, "unknown method %u of class %u", id & 0xFFFF, id >> 16);
+        return ACE_PROTOCOL;
     }
     at->offset = 4;
     at->decoded = (at->layout->size + 7) & ~(size_t)7;
