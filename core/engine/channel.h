@@ -45,7 +45,8 @@ typedef struct ace_channel_handler {
 } ace_channel_handler;
 
 /* `handler` is copied. Where the link is open already it opens at once; `opened` is never called
- * from in here. NULL: no memory. */
+ * from in here. NULL: ACE_OUT_OF_MEMORY, ACE_LIMIT (no channel number
+ * left), ACE_CLOSED (the link was). */
 ace_channel *ace_channel_new(ace_link *link, const ace_channel_handler *handler, void *user,
                              ace_error **error);
 /* Closes it (channel.close goes out where it is open) and frees it; calls under way are answered

@@ -28,7 +28,9 @@
 typedef struct ace_member ace_member;
 struct ace_member {
     ace_link_node node;
-    bool busy; /* the connection's own: a hook is running */
+    bool busy; /* this and the next two are the connection's own: a hook is running */
+    int phase; /* how far it has got in closing */
+    pthread_t caller;
     /* Takes no more work from now on; does not wait. */
     void (*stop)(ace_member *member);
     /* Waits until what is in hand is finished and settled, or `deadline` (monotonic, of the
@@ -43,6 +45,14 @@ struct ace_member {
 
 typedef struct acemq_connection ace_connection;
 
+typedef struct ace_connection_watch { /* turns what a link reports into events */
+    ace_link_listener listener;
+    ace_events *events;
+    const char *source;
+    ace_link_state state; /* as last told */
+    bool blocked;
+} ace_connection_watch;
+
 struct acemq_connection {
     ace_handle handle;
     ace_settings settings; /* a copy; read-only once open, like the next two */
@@ -56,8 +66,7 @@ struct acemq_connection {
     ace_condition quiet;
     ace_list members;
     bool closing;
-    ace_link_listener watch_publishing;
-    ace_link_listener watch_consuming;
+    ace_connection_watch watches[2];
 
     /* Something that whoever opened it keeps with it, set before it is shared: `release` is called,
      * when it is not NULL, as the last thing that the last ace_connection_release() does, in a
@@ -88,8 +97,8 @@ void ace_connection_release(ace_connection *connection);
 
 /* Adds a member before it uses the links. ACE_CLOSED. */
 ace_code ace_connection_add(ace_connection *connection, ace_member *member, ace_error **error);
-/* When this returns no hook is running and none will run. Not from inside its own hooks, where the
- * member is off the list already. Fine when it is not on the list. */
+/* When this returns no hook is running and none will run (but for the one it is called from). Fine
+ * when it is not on the list. */
 void ace_connection_remove(ace_connection *connection, ace_member *member);
 
 typedef struct ace_connection_status {

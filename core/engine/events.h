@@ -25,10 +25,11 @@ typedef enum ace_event_kind {
     ACE_EVENT_SETTLE = 5,   /* a settlement failed after it was queued */
     ACE_EVENT_CONSUMER = 6, /* a consumer's state changed: `text` names its queue */
     ACE_EVENT_LOG = 7,
-    ACE_EVENT_CREDENTIALS = 8, /* a connect waits for them; put by whoever was asked */
+    ACE_EVENT_RETURNED = 8, /* a message came back that no publish waits for: `error` says which */
+    ACE_EVENT_CREDENTIALS = 9, /* a connect waits for them; put by whoever was asked */
 } ace_event_kind;
 
-#define ACE_EVENT_KINDS 9 /* all numbers are below */
+#define ACE_EVENT_KINDS 10 /* all numbers are below */
 
 typedef struct ace_event {
     ace_link_node node; /* this and the next are the queue's own */

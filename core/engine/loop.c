@@ -307,6 +307,11 @@ bool ace_loop_is_current(const ace_loop *loop)
     return current == loop;
 }
 
+bool ace_loop_is_any_current(void)
+{
+    return current != NULL;
+}
+
 ace_clock *ace_loop_clock(const ace_loop *loop)
 {
     return loop->clock;

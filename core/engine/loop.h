@@ -68,6 +68,7 @@ bool ace_loop_post(ace_loop *loop, ace_task *task);
 bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user);
 
 bool ace_loop_is_current(const ace_loop *loop);
+bool ace_loop_is_any_current(void); /* this is the thread of some loop, which may not block */
 ace_clock *ace_loop_clock(const ace_loop *loop);
 
 /* The rest is for the loop's own thread. */

@@ -86,7 +86,8 @@ void ace_publish_clear(ace_publish *publish); /* frees what it owns and zeroes i
 /* Makes the channels of both lanes on the link, which must outlive it. `changed` of its own
  * listener keeps it informed. ACE_OUT_OF_MEMORY, ACE_CLOSED. */
 ace_code ace_publisher_new(ace_link *link, ace_publisher **publisher, ace_error **error);
-void ace_publisher_free(ace_publisher *publisher); /* closed before, or in a child of fork */
+void ace_publisher_free(
+    ace_publisher *publisher); /* after its link was closed, or in a child of fork */
 
 /* Any thread, never blocks. ACE_CLOSED: the record stays the caller's and `done` is not called. */
 ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
@@ -109,6 +110,11 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish **publishe
  * ACE_CLOSED. */
 ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
                                   ace_error **error);
+
+/* Called on the loop's thread for a message that came back and belongs to no publish that is still
+ * waited for (with confirms off: any). Set before the first submission. The error is borrowed. */
+void ace_publisher_watch_returns(ace_publisher *publisher,
+                                 void (*returned)(const ace_error *error, void *user), void *user);
 
 /* A deadline on the settings' clock. */
 int64_t ace_publisher_deadline(const ace_publisher *publisher, int64_t timeout);

@@ -56,7 +56,7 @@ typedef struct ace_settings {
 
     uint32_t outstanding_limit; /* publishes sent and not confirmed: 1 to 1 000 000 */
     bool confirms;              /* of the application's publishes; hops always have them */
-    uint64_t body_limit;        /* bytes of one body, either way */
+    uint64_t body_limit;        /* bytes of one body to publish; at most 512 MiB come in */
 
     ace_credentials_source credentials;
     const char *credentials_path;

@@ -1,0 +1,96 @@
+#include "engine/publisher.h"
+
+#include "wire/content.h"
+#include "wire/frame.h"
+#include "wire/method.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#define FRAME_HEAD   7  /* type, channel, size */
+#define METHOD_HEAD  4  /* class and method */
+#define CONTENT_HEAD 12 /* class, weight, body size */
+
+static ace_code check_arguments(const char *exchange, const char *routing_key,
+                                const amqp_basic_properties_t *properties, ace_bytes body,
+                                uint64_t body_limit, ace_error **error)
+{
+    if (exchange == NULL || routing_key == NULL || properties == NULL) {
+        return ace_fail(error, ACE_INVALID_ARGUMENT, "%s is NULL",
+                        exchange == NULL      ? "exchange"
+                        : routing_key == NULL ? "routing key"
+                                              : "properties");
+    }
+    if (body.length > body_limit) {
+        ace_code code = ace_fail(error, ACE_LIMIT, "body has %zu bytes, the limit is %" PRIu64,
+                                 body.length, body_limit);
+        ace_error_field(error, "body", (long long)body_limit);
+        return code;
+    }
+    return ACE_OK;
+}
+
+static ace_bytes short_string(const uint8_t *at)
+{
+    return (ace_bytes){at + 1, at[0]};
+}
+
+/* Where the parts that tell one publish from another lie in the encoded frames. */
+static void locate_parts(ace_publish *publish, bool mandatory,
+                         const amqp_basic_properties_t *properties)
+{
+    ace_outstanding *outstanding = &publish->outstanding;
+    const uint8_t *method = publish->frames.data + FRAME_HEAD + METHOD_HEAD + 2; /* the ticket */
+    const uint8_t *header = publish->frames.data + publish->header + FRAME_HEAD + CONTENT_HEAD;
+    const uint8_t *end = publish->frames.data + publish->frames.length - 1;
+    *outstanding = (ace_outstanding){.mandatory = mandatory, .body_size = publish->body.length};
+    outstanding->exchange = short_string(method);
+    outstanding->routing_key = short_string(method + 1 + outstanding->exchange.length);
+    outstanding->properties = (ace_bytes){header, (size_t)(end - header)};
+    if ((properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) == 0 || properties->message_id.len == 0) {
+        return;
+    }
+    /* The caller's bytes will be gone; an equal run of our own is as good. */
+    const uint8_t *id = memmem(header, outstanding->properties.length, properties->message_id.bytes,
+                               properties->message_id.len);
+    if (id != NULL) {
+        outstanding->message_id = (ace_bytes){id, properties->message_id.len};
+    }
+}
+
+ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const char *routing_key,
+                            bool mandatory, const amqp_basic_properties_t *properties,
+                            ace_bytes body, uint32_t frame_max, uint64_t body_limit,
+                            ace_error **error)
+{
+    ace_code code = check_arguments(exchange, routing_key, properties, body, body_limit, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    amqp_basic_publish_t method = {
+        .exchange = {strlen(exchange), (void *)(uintptr_t)exchange},
+        .routing_key = {strlen(routing_key), (void *)(uintptr_t)routing_key},
+        .mandatory = mandatory,
+    };
+    ace_buffer_clear(&publish->frames);
+    code =
+        ace_method_write(&publish->frames, 0, AMQP_BASIC_PUBLISH_METHOD, &method, frame_max, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    publish->header = publish->frames.length;
+    code = ace_content_write_header(&publish->frames, 0, properties, body.length, frame_max, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    publish->body = body;
+    locate_parts(publish, mandatory, properties);
+    return ACE_OK;
+}
+
+void ace_publish_clear(ace_publish *publish)
+{
+    ace_buffer_free(&publish->frames);
+    ace_error_free(publish->error);
+    *publish = (ace_publish){0};
+}

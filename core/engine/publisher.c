@@ -1,0 +1,385 @@
+#include "engine/publisher_record.h"
+#include "engine/waiter.h"
+
+#include <stdlib.h>
+
+/* A thread that waits until at most `limit` are in hand; on its stack. */
+typedef struct wanting {
+    ace_link_node node;
+    ace_waiter waiter;
+    bool hops_too;
+    size_t limit;
+} wanting;
+
+static size_t in_hand(ace_publisher *publisher, bool hops_too)
+{
+    size_t count = atomic_load(&publisher->in_hand[ACE_PUBLISH_APPLICATION]);
+    return hops_too ? count + atomic_load(&publisher->in_hand[ACE_PUBLISH_HOP]) : count;
+}
+
+void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane)
+{
+    atomic_fetch_sub(&publisher->in_hand[lane], 1);
+    if (atomic_load(&publisher->waiters) == 0) {
+        return;
+    }
+    ace_mutex_lock(&publisher->mutex);
+    ace_link_node *node = ace_list_first(&publisher->wanting);
+    while (node != NULL) {
+        ace_link_node *next = ace_list_next(&publisher->wanting, node);
+        wanting *wanted = ACE_RECORD(node, wanting, node);
+        if (in_hand(publisher, wanted->hops_too) <= wanted->limit) {
+            ace_list_remove(&publisher->wanting, node);
+            ace_waiter_complete(&wanted->waiter);
+        }
+        node = next;
+    }
+    ace_mutex_unlock(&publisher->mutex);
+}
+
+/* ACE_OK, ACE_TIMEOUT, ACE_CANCELLED, or why it could not wait at all. */
+static ace_code wait_for(ace_publisher *publisher, wanting *wanted, int64_t deadline,
+                         ace_cancel *cancel, ace_error **error)
+{
+    ace_code code = ace_waiter_init(&wanted->waiter, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    atomic_fetch_add(&publisher->waiters, 1);
+    ace_mutex_lock(&publisher->mutex);
+    bool waits = in_hand(publisher, wanted->hops_too) > wanted->limit;
+    if (waits) {
+        ace_list_append(&publisher->wanting, &wanted->node);
+    }
+    ace_mutex_unlock(&publisher->mutex);
+    if (waits) {
+        code = ace_waiter_wait(&wanted->waiter, deadline, cancel);
+    }
+    ace_mutex_lock(&publisher->mutex);
+    if (waits && ace_list_contains_node(&wanted->node)) {
+        ace_list_remove(&publisher->wanting, &wanted->node);
+    }
+    ace_mutex_unlock(&publisher->mutex);
+    atomic_fetch_sub(&publisher->waiters, 1);
+    ace_waiter_destroy(&wanted->waiter);
+    return code;
+}
+
+static void link_changed(ace_link_listener *listener, const ace_link_status *status)
+{
+    ace_publisher *publisher = ACE_RECORD(listener, ace_publisher, listener);
+    bool was_blocked = publisher->blocked;
+    publisher->blocked = status->blocked;
+    if (was_blocked && !status->blocked) {
+        for (int i = 0; i < ACE_LANES; i++) {
+            ace_lane_pump(&publisher->lanes[i]);
+        }
+    }
+}
+
+typedef struct start_request {
+    ace_publisher *publisher;
+    ace_code code;
+    ace_error *error;
+} start_request;
+
+static void start_lanes(void *user)
+{
+    start_request *request = user;
+    ace_publisher *publisher = request->publisher;
+    for (int i = 0; i < ACE_LANES && request->code == ACE_OK; i++) {
+        request->code =
+            ace_lane_init(&publisher->lanes[i], publisher, (ace_publish_lane)i, &request->error);
+    }
+    if (request->code != ACE_OK) {
+        for (int i = 0; i < ACE_LANES; i++) {
+            ace_channel_close(publisher->lanes[i].channel);
+        }
+        return;
+    }
+    publisher->listener.changed = link_changed;
+    ace_link_listen(publisher->link, &publisher->listener);
+}
+
+ace_code ace_publisher_new(ace_link *link, ace_publisher **out, ace_error **error)
+{
+    ace_publisher *publisher = calloc(1, sizeof *publisher);
+    if (publisher == NULL) {
+        return ace_fail_memory(error);
+    }
+    publisher->link = link;
+    publisher->loop = ace_link_loop(link);
+    publisher->settings = ace_link_settings(link);
+    ace_list_init(&publisher->wanting);
+    ace_code code = ace_mutex_init(&publisher->mutex, error);
+    if (code != ACE_OK) {
+        free(publisher);
+        return code;
+    }
+    start_request request = {.publisher = publisher};
+    if (!ace_loop_call(publisher->loop, start_lanes, &request)) {
+        request.code = ace_fail(&request.error, ACE_CLOSED, "the connection was closed");
+    }
+    if (request.code != ACE_OK) {
+        ace_error_move(error, request.error);
+        ace_publisher_free(publisher);
+        return request.code;
+    }
+    *out = publisher;
+    return ACE_OK;
+}
+
+void ace_publisher_free(ace_publisher *publisher)
+{
+    if (publisher == NULL) {
+        return;
+    }
+    for (int i = 0; i < ACE_LANES; i++) {
+        ace_confirms_free(&publisher->lanes[i].confirms);
+    }
+    ace_mutex_destroy(&publisher->mutex);
+    free(publisher);
+}
+
+static void arrive(ace_task *task)
+{
+    ace_publish *publish = ACE_RECORD(task, ace_publish, task);
+    ace_lane_arrive(&publish->publisher->lanes[publish->lane], publish);
+}
+
+ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
+                              ace_error **error)
+{
+    publish->publisher = publisher;
+    publish->lane = lane;
+    publish->stage = ACE_PUBLISH_POSTED;
+    publish->code = ACE_OK;
+    ace_error_free(publish->error);
+    publish->error = NULL;
+    publish->task.run = arrive;
+    if (!atomic_load(&publisher->closed)) {
+        atomic_fetch_add(&publisher->in_hand[lane], 1);
+        if (ace_loop_post(publisher->loop, &publish->task)) {
+            return ACE_OK;
+        }
+        ace_publisher_ended_one(publisher, lane);
+    }
+    publish->stage = ACE_PUBLISH_IDLE;
+    return ace_fail(error, ACE_CLOSED, "nothing was sent: the connection was closed");
+}
+
+/* What a blocking send waits for: the last of its records. */
+typedef struct sending {
+    ace_waiter waiter;
+    atomic_size_t left;
+    ace_publish **publishes;
+    size_t count;
+} sending;
+
+static void one_done(ace_publish *publish)
+{
+    sending *wait = publish->user;
+    if (atomic_fetch_sub(&wait->left, 1) == 1) {
+        ace_waiter_complete(&wait->waiter);
+    }
+}
+
+static void cancel_rest(void *user)
+{
+    sending *wait = user;
+    for (size_t i = 0; i < wait->count; i++) {
+        /* A record that is still posted cannot be: its task ran before this one. */
+        if (wait->publishes[i]->stage != ACE_PUBLISH_IDLE) {
+            ace_lane_cancel(wait->publishes[i]);
+        }
+    }
+}
+
+/* What was not even taken ends here, so that each record has a result. */
+static void submit_all(ace_publisher *publisher, ace_publish_lane lane, sending *wait)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        ace_publish *publish = wait->publishes[i];
+        ace_error *error = NULL;
+        publish->done = one_done;
+        publish->user = wait;
+        ace_code code = ace_publisher_submit(publisher, lane, publish, &error);
+        if (code != ACE_OK) {
+            publish->code = code;
+            publish->error = error;
+            one_done(publish);
+        }
+    }
+}
+
+static ace_code first_failure(const sending *wait, ace_error **error)
+{
+    for (size_t i = 0; i < wait->count; i++) {
+        const ace_publish *publish = wait->publishes[i];
+        if (publish->code != ACE_OK) {
+            ace_code code = publish->code;
+            (void)ace_error_move(error, ace_error_copy(publish->error));
+            return code;
+        }
+    }
+    return ACE_OK;
+}
+
+static ace_code send_and_wait(ace_publisher *publisher, ace_publish_lane lane,
+                              ace_publish **publishes, size_t count, ace_cancel *cancel,
+                              ace_error **error)
+{
+    if (ace_loop_is_any_current()) {
+        return ace_fail(error, ACE_FROM_HANDLER,
+                        "a publish that waits would block a thread that may not wait");
+    }
+    if (count == 0) {
+        return ACE_OK;
+    }
+    sending wait = {.publishes = publishes, .count = count};
+    ace_code code = ace_waiter_init(&wait.waiter, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    atomic_init(&wait.left, count);
+    submit_all(publisher, lane, &wait);
+    /* The records bring their deadlines, which the loop keeps. */
+    if (ace_waiter_wait(&wait.waiter, ACE_NEVER, cancel) == ACE_CANCELLED) {
+        (void)ace_loop_call(publisher->loop, cancel_rest, &wait);
+        ace_waiter_finish(&wait.waiter);
+    }
+    ace_waiter_destroy(&wait.waiter);
+    return first_failure(&wait, error);
+}
+
+ace_code ace_publisher_send(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
+                            ace_cancel *cancel, ace_error **error)
+{
+    return send_and_wait(publisher, lane, &publish, 1, cancel, error);
+}
+
+ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish **publishes, size_t count,
+                                ace_cancel *cancel, ace_error **error)
+{
+    return send_and_wait(publisher, ACE_PUBLISH_APPLICATION, publishes, count, cancel, error);
+}
+
+ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
+                                  ace_error **error)
+{
+    if (atomic_load(&publisher->closed)) {
+        return ace_fail(error, ACE_CLOSED, "the connection was closed");
+    }
+    size_t limit = publisher->settings->outstanding_limit;
+    if (in_hand(publisher, false) < limit || ace_loop_is_current(publisher->loop)) {
+        return ACE_OK;
+    }
+    wanting wanted = {.limit = limit - 1};
+    ace_code code = wait_for(publisher, &wanted, deadline, cancel, error);
+    if (code == ACE_TIMEOUT) {
+        code = ace_fail(error, ACE_REFUSED,
+                        "nothing was sent: %zu publishes are in hand, the limit is %zu",
+                        in_hand(publisher, false), limit);
+        ace_error_field(error, "outstanding", (long long)limit);
+    } else if (code == ACE_CANCELLED) {
+        code = ace_fail(error, ACE_CANCELLED, "the publish was cancelled; nothing was sent");
+    }
+    return code;
+}
+
+void ace_publisher_watch_returns(ace_publisher *publisher,
+                                 void (*returned)(const ace_error *error, void *user), void *user)
+{
+    publisher->returned_user = user;
+    publisher->returned = returned;
+}
+
+int64_t ace_publisher_deadline(const ace_publisher *publisher, int64_t timeout)
+{
+    int64_t now = ace_clock_monotonic(publisher->settings->clock);
+    if (timeout <= 0) {
+        return now;
+    }
+    return timeout > ACE_NEVER - now ? ACE_NEVER : now + timeout;
+}
+
+static void pump_application(void *user)
+{
+    ace_publisher *publisher = user;
+    ace_lane_pump(&publisher->lanes[ACE_PUBLISH_APPLICATION]);
+}
+
+void ace_publisher_pause(ace_publisher *publisher)
+{
+    atomic_store(&publisher->paused, true);
+    /* Once this has run, nothing more goes out. */
+    (void)ace_loop_call(publisher->loop, pump_application, publisher);
+}
+
+void ace_publisher_resume(ace_publisher *publisher)
+{
+    atomic_store(&publisher->paused, false);
+    (void)ace_loop_call(publisher->loop, pump_application, publisher);
+}
+
+bool ace_publisher_is_paused(const ace_publisher *publisher)
+{
+    return atomic_load(&publisher->paused);
+}
+
+ace_code ace_publisher_flush(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
+                             ace_error **error)
+{
+    wanting wanted = {.hops_too = true, .limit = 0};
+    ace_code code = wait_for(publisher, &wanted, deadline, cancel, error);
+    if (code == ACE_TIMEOUT || code == ACE_CANCELLED) {
+        ace_fail(error, code, "%zu publishes have no result yet", in_hand(publisher, true));
+    }
+    return code;
+}
+
+static void close_lanes(void *user)
+{
+    ace_publisher *publisher = user;
+    if (publisher->ended) {
+        return;
+    }
+    publisher->ended = true;
+    ace_link_unlisten(publisher->link, &publisher->listener);
+    for (int i = 0; i < ACE_LANES; i++) {
+        ace_lane_close(&publisher->lanes[i]);
+    }
+}
+
+void ace_publisher_close(ace_publisher *publisher)
+{
+    atomic_store(&publisher->closed, true);
+    (void)ace_loop_call(publisher->loop, close_lanes, publisher);
+}
+
+typedef struct count_request {
+    ace_publisher *publisher;
+    ace_publisher_counts *counts;
+} count_request;
+
+static void count_now(void *user)
+{
+    count_request *request = user;
+    ace_publisher *publisher = request->publisher;
+    *request->counts = publisher->counts;
+    for (int i = 0; i < ACE_LANES; i++) {
+        const ace_lane *lane = &publisher->lanes[i];
+        request->counts->unknown_tags += lane->confirms.unknown;
+        request->counts->unmatched += lane->confirms.unmatched;
+        request->counts->outstanding += lane->confirms.count + lane->writing.count;
+        request->counts->waiting += lane->waiting.count;
+    }
+}
+
+void ace_publisher_count(ace_publisher *publisher, ace_publisher_counts *counts)
+{
+    count_request request = {publisher, counts};
+    if (!ace_loop_call(publisher->loop, count_now, &request)) {
+        count_now(&request); /* the loop has ended: nobody changes these any more */
+    }
+}

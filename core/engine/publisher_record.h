@@ -1,0 +1,70 @@
+/* The inside of a publisher, shared by publisher.c (what other threads call) and publisher_lane.c
+ * (what happens on the loop's thread). */
+#ifndef ACE_ENGINE_PUBLISHER_RECORD_H
+#define ACE_ENGINE_PUBLISHER_RECORD_H
+
+#include "base/thread.h"
+#include "engine/channel.h"
+#include "engine/publisher.h"
+
+#include <stdatomic.h>
+
+#define ACE_LANES 2
+
+typedef enum ace_publish_stage {
+    ACE_PUBLISH_IDLE,    /* its owner's */
+    ACE_PUBLISH_POSTED,  /* on its way to the loop */
+    ACE_PUBLISH_WAITING, /* nothing was sent */
+    ACE_PUBLISH_SENT,    /* waits for its confirm */
+    ACE_PUBLISH_WRITING, /* without confirms: waits for the socket to take it */
+} ace_publish_stage;
+
+typedef struct ace_lane {
+    ace_publisher *publisher;
+    ace_publish_lane kind;
+    ace_channel *channel;
+    bool ready; /* confirm.select went out, publishes may follow */
+    bool confirming;
+    bool lasted;  /* something was confirmed since it opened */
+    size_t limit; /* outstanding; SIZE_MAX for none */
+    ace_call select;
+    ace_confirms confirms;
+    ace_list waiting;
+    ace_list writing;
+    ace_timer reopen;
+} ace_lane;
+
+struct ace_publisher {
+    ace_link *link;
+    ace_loop *loop;
+    const ace_settings *settings;
+    ace_lane lanes[ACE_LANES];
+    ace_link_listener listener;
+    bool blocked;
+    bool ended; /* takes nothing more; the loop's side of `closed` */
+    ace_publisher_counts counts;
+    void (*returned)(const ace_error *error, void *user);
+    void *returned_user;
+
+    atomic_bool paused;
+    atomic_bool closed;
+    atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended */
+    atomic_size_t waiters;
+    ace_mutex mutex;  /* of the list */
+    ace_list wanting; /* threads that wait for fewer in hand */
+};
+
+/* publisher_lane.c; loop's thread. */
+ace_code ace_lane_init(ace_lane *lane, ace_publisher *publisher, ace_publish_lane kind,
+                       ace_error **error);
+void ace_lane_arrive(ace_lane *lane, ace_publish *publish);
+void ace_lane_pump(ace_lane *lane);
+/* Ends the record with this result, wherever it is; takes the error over. */
+void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error);
+void ace_lane_cancel(ace_publish *publish);
+void ace_lane_close(ace_lane *lane);
+
+/* publisher.c */
+void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane);
+
+#endif
