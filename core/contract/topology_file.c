@@ -16,6 +16,13 @@ typedef struct entry {
     ace_error **error;
 } entry;
 
+/* A member that is null is one that is not there. */
+static const json_t *member_of(const entry *at, const char *name)
+{
+    const json_t *json = json_object_get(at->json, name);
+    return json_is_null(json) ? NULL : json;
+}
+
 static ace_code fault(const entry *at, const char *member, const char *what)
 {
     return ace_fail(at->error, ACE_PARSE, "%s.%s: %s", at->path, member, what);
@@ -47,7 +54,7 @@ static ace_code only_members(const entry *at, const char *const *allowed, size_t
 /* NULL stays what it was when the member is missing. */
 static ace_code read_text(const entry *at, const char *member, bool required, const char **text)
 {
-    const json_t *json = json_object_get(at->json, member);
+    const json_t *json = member_of(at, member);
     if (json == NULL) {
         return required ? fault(at, member, "it is missing") : ACE_OK;
     }
@@ -63,7 +70,7 @@ static ace_code read_text(const entry *at, const char *member, bool required, co
 
 static ace_code read_bool(const entry *at, const char *member, bool *value)
 {
-    const json_t *json = json_object_get(at->json, member);
+    const json_t *json = member_of(at, member);
     if (json == NULL) {
         return ACE_OK;
     }
@@ -76,7 +83,7 @@ static ace_code read_bool(const entry *at, const char *member, bool *value)
 
 static ace_code read_arguments(const entry *at, ace_table *arguments)
 {
-    const json_t *json = json_object_get(at->json, "arguments");
+    const json_t *json = member_of(at, "arguments");
     if (json == NULL) {
         return ACE_OK;
     }
@@ -224,7 +231,7 @@ static ace_code read_partitioned(ace_topology *topology, const entry *at)
     if (code == ACE_OK) {
         code = read_text(at, "name", true, &spec.name);
     }
-    const json_t *partitions = json_object_get(at->json, "partitions");
+    const json_t *partitions = member_of(at, "partitions");
     if (code == ACE_OK && partitions != NULL) {
         int64_t value = json_integer_value(partitions);
         if (!json_is_integer(partitions) || value < 1 || value > ACE_PARTITIONS_MAX) {
