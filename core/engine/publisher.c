@@ -13,7 +13,8 @@ typedef struct wanting {
 
 static size_t in_hand(ace_publisher *publisher, bool hops_too)
 {
-    size_t count = atomic_load(&publisher->in_hand[ACE_PUBLISH_APPLICATION]);
+    size_t count = atomic_load(&publisher->in_hand[ACE_PUBLISH_APPLICATION]) +
+                   atomic_load(&publisher->in_hand[ACE_PUBLISH_UNCONFIRMED]);
     return hops_too ? count + atomic_load(&publisher->in_hand[ACE_PUBLISH_HOP]) : count;
 }
 
@@ -258,10 +259,11 @@ ace_code ace_publisher_send(ace_publisher *publisher, ace_publish_lane lane, ace
     return send_and_wait(publisher, lane, &publish, 1, cancel, error);
 }
 
-ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish **publishes, size_t count,
-                                ace_cancel *cancel, ace_error **error)
+ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
+                                ace_publish **publishes, size_t count, ace_cancel *cancel,
+                                ace_error **error)
 {
-    return send_and_wait(publisher, ACE_PUBLISH_APPLICATION, publishes, count, cancel, error);
+    return send_and_wait(publisher, lane, publishes, count, cancel, error);
 }
 
 ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
@@ -307,6 +309,7 @@ static void pump_application(void *user)
 {
     ace_publisher *publisher = user;
     ace_lane_pump(&publisher->lanes[ACE_PUBLISH_APPLICATION]);
+    ace_lane_pump(&publisher->lanes[ACE_PUBLISH_UNCONFIRMED]);
 }
 
 void ace_publisher_pause(ace_publisher *publisher)

@@ -3,9 +3,10 @@
  * submission and in as few writes as possible, and each ends exactly once with one of the five
  * results that section 11 of the contract tells apart.
  *
- * There are two lanes, each with a channel of its own. The application's may be paused, may have
- * confirms switched off, and has a limit of publishes outstanding. The lane of hops (retries, dead
- * letters, put-backs) always has confirms and knows neither pause nor limit.
+ * There are three lanes, each with a channel of its own (the third opens when it is first used).
+ * The application's may be paused, may have confirms switched off, and has a limit of publishes
+ * outstanding. The lane of hops (retries, dead letters, put-backs) always has confirms and knows
+ * neither pause nor limit.
  *
  * Deadlines are monotonic milliseconds of the settings' clock (ace_publisher_deadline()).
  */
@@ -32,6 +33,7 @@ typedef struct ace_publisher ace_publisher;
 typedef enum ace_publish_lane {
     ACE_PUBLISH_APPLICATION = 0,
     ACE_PUBLISH_HOP = 1,
+    ACE_PUBLISH_UNCONFIRMED = 2, /* the application's too; a record ends when it was written */
 } ace_publish_lane;
 
 typedef struct ace_publish ace_publish;
@@ -101,8 +103,9 @@ ace_code ace_publisher_send(ace_publisher *publisher, ace_publish_lane lane, ace
 
 /* Submits all, in order, and waits for the results, which are in the records. Returns the first
  * that is not ACE_OK, in the order of the records; *error is a copy of that record's. */
-ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish **publishes, size_t count,
-                                ace_cancel *cancel, ace_error **error);
+ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
+                                ace_publish **publishes, size_t count, ace_cancel *cancel,
+                                ace_error **error);
 
 /* Before an asynchronous submission, so that what waits here stays bounded: waits until fewer than
  * the outstanding limit of the application's records are in hand. At once on the loop's thread.

@@ -63,7 +63,7 @@ static void explain_waiting(const ace_lane *lane, char *text, size_t size)
                        status.error == NULL ? "" : ace_error_message(status.error));
     } else if (status.blocked) {
         (void)snprintf(text, size, "the broker is blocked: %s", status.reason);
-    } else if (lane->kind == ACE_PUBLISH_APPLICATION && atomic_load(&publisher->paused)) {
+    } else if (lane->kind != ACE_PUBLISH_HOP && atomic_load(&publisher->paused)) {
         (void)snprintf(text, size, "publishing is paused");
     } else if (lane->confirms.count >= lane->limit) {
         (void)snprintf(text, size, "%zu publishes are outstanding, the limit is %zu",
@@ -124,6 +124,8 @@ static bool link_has_ended(const ace_publisher *publisher)
     return status.state == ACE_LINK_CLOSED || status.state == ACE_LINK_CLOSING;
 }
 
+static ace_code open_channel(ace_lane *lane, ace_error **error);
+
 void ace_lane_arrive(ace_lane *lane, ace_publish *publish)
 {
     ace_publisher *publisher = lane->publisher;
@@ -140,6 +142,12 @@ void ace_lane_arrive(ace_lane *lane, ace_publish *publish)
     if (!ace_loop_timer_set(publisher->loop, &publish->timer, publish->deadline)) {
         ace_error *error = NULL;
         ace_code code = ace_fail_memory(&error);
+        ace_lane_finish(publish, code, error);
+        return;
+    }
+    ace_error *error = NULL;
+    ace_code code = lane->channel == NULL ? open_channel(lane, &error) : ACE_OK;
+    if (code != ACE_OK) {
         ace_lane_finish(publish, code, error);
         return;
     }
@@ -398,8 +406,7 @@ static void written(ace_channel *channel, uint64_t mark, void *user)
     }
 }
 
-ace_code ace_lane_init(ace_lane *lane, ace_publisher *publisher, ace_publish_lane kind,
-                       ace_error **error)
+static ace_code open_channel(ace_lane *lane, ace_error **error)
 {
     static const ace_channel_handler handler = {.opened = opened,
                                                 .lost = lost,
@@ -407,17 +414,24 @@ ace_code ace_lane_init(ace_lane *lane, ace_publisher *publisher, ace_publish_lan
                                                 .method = take_method,
                                                 .room = room,
                                                 .written = written};
+    ace_error *failure = NULL;
+    lane->channel = ace_channel_new(lane->publisher->link, &handler, lane, &failure);
+    return lane->channel == NULL ? ace_error_move(error, failure) : ACE_OK;
+}
+
+ace_code ace_lane_init(ace_lane *lane, ace_publisher *publisher, ace_publish_lane kind,
+                       ace_error **error)
+{
     bool is_hop = kind == ACE_PUBLISH_HOP;
     lane->publisher = publisher;
     lane->kind = kind;
-    lane->confirming = is_hop || publisher->settings->confirms;
+    lane->confirming = is_hop || (kind == ACE_PUBLISH_APPLICATION && publisher->settings->confirms);
     lane->limit = is_hop ? SIZE_MAX : publisher->settings->outstanding_limit;
     lane->reopen.fire = reopen_now;
     ace_confirms_init(&lane->confirms);
     ace_list_init(&lane->waiting);
     ace_list_init(&lane->writing);
-    lane->channel = ace_channel_new(publisher->link, &handler, lane, error);
-    return lane->channel == NULL ? ace_error_code(error == NULL ? NULL : *error) : ACE_OK;
+    return kind == ACE_PUBLISH_UNCONFIRMED ? ACE_OK : open_channel(lane, error);
 }
 
 void ace_lane_close(ace_lane *lane)

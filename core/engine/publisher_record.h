@@ -9,7 +9,7 @@
 
 #include <stdatomic.h>
 
-#define ACE_LANES 2
+#define ACE_LANES 3
 
 typedef enum ace_publish_stage {
     ACE_PUBLISH_IDLE,    /* its owner's */

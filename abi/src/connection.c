@@ -1,0 +1,336 @@
+#include "acemq/connection.h"
+
+#include "arguments.h"
+#include "client.h"
+#include "engine/waiter.h"
+#include "event.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_RELEASE  sizeof(acemq_connect_options)
+#define CLOSING_BUDGET ACEMQ_SECOND
+
+static const acemq_connect_options defaults = ACEMQ_CONNECT_OPTIONS_INIT;
+
+acemq_status acemq_connect_options_init(acemq_connect_options *options, size_t size)
+{
+    return (acemq_status)ace_options_fill(options, size, &defaults, sizeof defaults, FIRST_RELEASE,
+                                          "options", NULL);
+}
+
+static ace_code check_numbers(const acemq_connect_options *options, ace_error **error)
+{
+    const struct {
+        int64_t value;
+        int64_t least;
+        int64_t most;
+        const char *name;
+    } numbers[] = {
+        {options->timeout, 1, ACEMQ_DAY, "timeout"},
+        {options->call_timeout, 1, ACEMQ_DAY, "call_timeout"},
+        {options->heartbeat, -1, UINT16_MAX * ACEMQ_SECOND, "heartbeat"},
+        {options->reconnect_initial, 0, ACEMQ_DAY, "reconnect_initial"},
+        {options->reconnect_max, 0, ACEMQ_DAY, "reconnect_max"},
+        {options->outstanding, 1, UINT16_MAX, "outstanding"},
+        {options->publish_timeout, 1, ACEMQ_DAY, "publish_timeout"},
+        {options->max_body, 1, INT64_MAX, "max_body"},
+        {options->frame_max, 0, INT32_MAX, "frame_max"},
+        {options->channel_max, 0, UINT16_MAX, "channel_max"},
+        {options->credentials, ACEMQ_CREDENTIALS_URL, ACEMQ_CREDENTIALS_EVENT, "credentials"},
+        {options->log_level, ACEMQ_LOG_NONE, ACEMQ_LOG_DEBUG, "log_level"},
+        {(int64_t)(options->events >> (ACEMQ_EVENT_LOG + 1)), 0, 0, "events beyond the known ones"},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        ace_code code = ace_argument_range(numbers[i].value, numbers[i].least, numbers[i].most,
+                                           numbers[i].name, error);
+        if (code != ACE_OK) {
+            return code;
+        }
+    }
+    return ACE_OK;
+}
+
+static ace_code check_credentials(const acemq_connect_options *options, ace_error **error)
+{
+    bool by_callback = options->credentials == ACEMQ_CREDENTIALS_CALLBACK;
+    bool by_event = options->credentials == ACEMQ_CREDENTIALS_EVENT;
+    if (by_callback && options->credentials_callback == NULL) {
+        return ace_argument_present(NULL, "credentials_callback", error);
+    }
+    if (by_event && (options->events & 1u << ACEMQ_EVENT_CREDENTIALS_WANTED) == 0) {
+        ace_fail(error, ACE_INVALID_ARGUMENT, "events does not hold the kind credentials_wanted");
+        ace_error_field(error, "events", 0);
+        return ACE_INVALID_ARGUMENT;
+    }
+    return ACE_OK;
+}
+
+static ace_code read_options(const acemq_connect_options *given, acemq_connect_options *options,
+                             ace_error **error)
+{
+    *options = defaults;
+    ace_code code = ACE_OK;
+    if (given != NULL) {
+        code = ace_options_read(given, sizeof defaults, FIRST_RELEASE, options, "options", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_argument_optional_text(options->name, "name", error);
+    }
+    if (code == ACE_OK) {
+        code = check_numbers(options, error);
+    }
+    if (code == ACE_OK) {
+        code = check_credentials(options, error);
+    }
+    if (code == ACE_OK && options->credentials != ACEMQ_CREDENTIALS_CALLBACK) {
+        options->credentials_callback = NULL;
+    }
+    return code;
+}
+
+static ace_credentials_source source_of(int32_t credentials)
+{
+    switch (credentials) {
+    case ACEMQ_CREDENTIALS_FILE:
+        return ACE_CREDENTIALS_FILE;
+    case ACEMQ_CREDENTIALS_ENVIRONMENT:
+        return ACE_CREDENTIALS_ENVIRONMENT;
+    case ACEMQ_CREDENTIALS_CALLBACK:
+    case ACEMQ_CREDENTIALS_EVENT:
+        return ACE_CREDENTIALS_ON_DEMAND;
+    default:
+        return ACE_CREDENTIALS_URL;
+    }
+}
+
+static void fill_settings(const acemq_connect_options *options, ace_settings *settings)
+{
+    ace_settings_init(settings);
+    settings->name = options->name;
+    settings->heartbeat = options->heartbeat < 0 ? ACE_HEARTBEAT_OF_BROKER
+                                                 : (int32_t)((options->heartbeat + 999) / 1000);
+    settings->connect_timeout = options->timeout;
+    settings->rpc_timeout = options->call_timeout;
+    settings->confirm_timeout = options->publish_timeout;
+    settings->channel_max = options->channel_max == 0 ? UINT16_MAX : options->channel_max;
+    settings->frame_max = options->frame_max == 0 ? INT32_MAX : options->frame_max;
+    settings->reconnect = options->reconnect_initial > 0;
+    if (settings->reconnect) {
+        settings->reconnect_initial = options->reconnect_initial;
+    }
+    settings->reconnect_limit = options->reconnect_max > settings->reconnect_initial
+                                    ? options->reconnect_max
+                                    : settings->reconnect_initial;
+    settings->outstanding_limit = (uint32_t)options->outstanding;
+    settings->body_limit = (uint64_t)options->max_body;
+    settings->credentials = source_of(options->credentials);
+    settings->credentials_path = options->credentials_file;
+    settings->user_variable = options->user_variable;
+    settings->password_variable = options->password_variable;
+}
+
+static ace_code open_client(const char *url, const acemq_connect_options *options,
+                            ace_client *client, ace_connection **connection, ace_error **error)
+{
+    char own_name[NAME_MAX + 32];
+    ace_settings settings;
+    fill_settings(options, &settings);
+    if (settings.name == NULL) {
+        snprintf(own_name, sizeof own_name, "%.200s %ld", program_invocation_short_name,
+                 (long)getpid());
+        settings.name = own_name;
+    }
+    ace_url parsed;
+    ace_code code = ace_url_parse(url, &parsed, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    code = ace_client_prepare(client, options, &parsed, &settings, error);
+    ace_url_free(&parsed);
+    if (code == ACE_OK) {
+        code = ace_connection_open(url, &settings, client->cancel, connection, error);
+    }
+    return code;
+}
+
+acemq_status acemq_connect(const char *url, const acemq_connect_options *options,
+                           acemq_connection **connection, acemq_error **error)
+{
+    ace_code code = ace_argument_text(url, "url", error);
+    if (code == ACE_OK) {
+        code = ace_argument_present(connection, "connection", error);
+    }
+    acemq_connect_options read;
+    if (code == ACE_OK) {
+        code = read_options(options, &read, error);
+    }
+    ace_client *client = NULL;
+    if (code == ACE_OK) {
+        code = ace_client_new(&read, &client, error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    ace_connection *opened = NULL;
+    code = open_client(url, &read, client, &opened, error);
+    if (code != ACE_OK) {
+        ace_client_release(client);
+        return (acemq_status)code;
+    }
+    ace_client_adopt(client, opened);
+    *connection = opened;
+    return ACEMQ_OK;
+}
+
+acemq_status acemq_connection_close(acemq_connection *connection, int64_t timeout,
+                                    acemq_error **error)
+{
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        code = ace_argument_timeout(timeout, error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    ace_client *client = ace_client_of(connection);
+    ace_client_set_closing(client, true);
+    code = ace_connection_close(connection, timeout, error);
+    if (code == ACE_FROM_HANDLER) {
+        ace_client_set_closing(client, false);
+    } else if (code != ACE_CLOSED) {
+        ace_events_end(connection->events);
+    }
+    return (acemq_status)code;
+}
+
+void acemq_connection_free(acemq_connection *connection)
+{
+    if (connection == NULL) {
+        return;
+    }
+    if (!ace_handle_is_foreign(&connection->handle)) {
+        (void)acemq_connection_close(connection, CLOSING_BUDGET, NULL);
+    }
+    ace_connection_release(connection);
+}
+
+/* Takes the descriptions' errors over. */
+static acemq_connection_state read_state(const ace_connection *connection,
+                                         ace_connection_status *status, ace_error **reason)
+{
+    acemq_connection_state state = ace_state_of_links(
+        status->publishing.state, status->consuming.state, status->publishing.blocked);
+    if (ace_handle_is_closed(&connection->handle)) {
+        state = ACEMQ_CONNECTION_CLOSED;
+        ace_fail(reason, ACE_CLOSED, "connection is closed");
+    } else if (state == ACEMQ_CONNECTION_BLOCKED) {
+        ace_fail(reason, ACE_REFUSED, "the broker takes no publishes: %s",
+                 status->publishing.reason);
+    } else if (state != ACEMQ_CONNECTION_OPEN) {
+        ace_error **why =
+            status->publishing.error != NULL ? &status->publishing.error : &status->consuming.error;
+        if (*why != NULL) {
+            ace_error_move(reason, *why);
+            *why = NULL;
+        }
+    }
+    ace_error_free(status->publishing.error);
+    ace_error_free(status->consuming.error);
+    return state;
+}
+
+acemq_connection_state acemq_connection_get_state(const acemq_connection *connection,
+                                                  acemq_error **reason)
+{
+    if (reason != NULL) {
+        *reason = NULL;
+    }
+    ace_code code = ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
+                                                    ACE_CONNECTION_MAGIC, "connection", reason);
+    if (code != ACE_OK) {
+        return ACEMQ_CONNECTION_CLOSED;
+    }
+    ace_connection_status status;
+    /* What is described does not change by being described; its lock does. */
+    ace_connection_describe((ace_connection *)(uintptr_t)connection, &status);
+    return read_state(connection, &status, reason);
+}
+
+acemq_status acemq_connection_pause_publishing(acemq_connection *connection, acemq_error **error)
+{
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        ace_publisher_pause(connection->publisher);
+    }
+    return (acemq_status)code;
+}
+
+acemq_status acemq_connection_resume_publishing(acemq_connection *connection, acemq_error **error)
+{
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        ace_publisher_resume(connection->publisher);
+    }
+    return (acemq_status)code;
+}
+
+acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t timeout,
+                                         acemq_event **event, acemq_error **error)
+{
+    ace_code code = ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
+                                                    ACE_CONNECTION_MAGIC, "connection", error);
+    if (code == ACE_OK) {
+        code = ace_argument_timeout(timeout, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_argument_present(event, "event", error);
+    }
+    if (code == ACE_OK && ace_client_of(connection)->wanted == 0) {
+        code = ace_fail(error, ACE_STATE, "the connection was opened without events");
+    }
+    ace_event *next = NULL;
+    if (code == ACE_OK) {
+        code = ace_events_next(connection->events, ace_deadline_after(timeout),
+                               ace_client_cancel(connection, NULL), &next, error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    acemq_event *made = ace_event_to_public(next);
+    if (made == NULL) {
+        return (acemq_status)ace_fail_memory(error);
+    }
+    *event = made;
+    return ACEMQ_OK;
+}
+
+int acemq_connection_event_fd(const acemq_connection *connection)
+{
+    if (ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
+                                        ACE_CONNECTION_MAGIC, "connection", NULL) != ACE_OK ||
+        ace_client_of(connection)->wanted == 0) {
+        return -1;
+    }
+    return ace_events_descriptor(connection->events);
+}
+
+acemq_status acemq_connection_give_credentials(acemq_connection *connection, const char *name,
+                                               const char *password, acemq_error **error)
+{
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        code = ace_argument_text(name, "name", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_argument_present(password, "password", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_client_answer(ace_client_of(connection), name, password, error);
+    }
+    return (acemq_status)code;
+}

@@ -1,0 +1,508 @@
+#include "message.h"
+
+#include "arguments.h"
+#include "base/utf8.h"
+#include "codec/builtin.h"
+#include "codec/msgpack.h"
+#include "engine/delivery.h"
+#include "table.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LONGEST_EXPIRATION INT64_C(4294967295) /* the most the broker takes */
+
+ace_body *ace_body_keep(ace_body *body)
+{
+    atomic_fetch_add_explicit(&body->references, 1, memory_order_relaxed);
+    return body;
+}
+
+void ace_body_release(ace_body *body)
+{
+    if (body != NULL &&
+        atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) == 1) {
+        free(body);
+    }
+}
+
+static void keep_error(acemq_message *message, ace_error *error)
+{
+    if (message->error == NULL) {
+        message->error = error;
+    } else {
+        ace_error_free(error);
+    }
+}
+
+static void keep_failure(acemq_message *message, ace_code code, const char *field, const char *why)
+{
+    ace_error *error = NULL;
+    ace_fail(&error, code, "%s %s", field, why);
+    ace_error_field(&error, field, 0);
+    keep_error(message, error);
+}
+
+static acemq_message *make(const void *data, size_t length, const char *content_type)
+{
+    acemq_message *message = calloc(1, sizeof *message);
+    if (message == NULL) {
+        return NULL;
+    }
+    message->version = 1;
+    message->priority = -1;
+    message->expiration = -1;
+    message->timestamp = -1;
+    message->headers.refuses_reserved = true;
+    size_t held = data == NULL ? 0 : length;
+    message->body =
+        held > SIZE_MAX - sizeof *message->body ? NULL : malloc(sizeof *message->body + held);
+    char *type = content_type == NULL ? NULL : strdup(content_type);
+    if (message->body == NULL || (content_type != NULL && type == NULL)) {
+        free(type);
+        free(message->body);
+        free(message);
+        return NULL;
+    }
+    message->texts[ACE_TEXT_CONTENT_TYPE] = type;
+    atomic_init(&message->body->references, 1);
+    message->body->length = held;
+    if (held > 0) {
+        memcpy(message->body->data, data, held);
+    }
+    if (data == NULL && length > 0) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "body", "is NULL and has a length");
+    }
+    return message;
+}
+
+static acemq_message *make_checked(const void *data, size_t length, const char *content_type,
+                                   ace_code (*check)(ace_bytes body, ace_error **error))
+{
+    acemq_message *message = make(data, length, content_type);
+    if (message == NULL || message->error != NULL) {
+        return message;
+    }
+    if (data == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "body", "is NULL");
+        return message;
+    }
+    ace_error *error = NULL;
+    if (check((ace_bytes){message->body->data, message->body->length}, &error) != ACE_OK) {
+        ace_error_prefix(&error, "body");
+        keep_error(message, error);
+    }
+    return message;
+}
+
+acemq_message *acemq_message_new(const void *body, size_t length)
+{
+    return make(body, length, "application/octet-stream");
+}
+
+acemq_message *acemq_message_json(const char *json)
+{
+    return make_checked(json, json == NULL ? 0 : strlen(json), "application/json", ace_json_check);
+}
+
+acemq_message *acemq_message_text(const char *text)
+{
+    return make_checked(text, text == NULL ? 0 : strlen(text), "text/plain; charset=utf-8",
+                        ace_text_check);
+}
+
+acemq_message *acemq_message_msgpack(const void *body, size_t length)
+{
+    return make_checked(body, length, "application/msgpack", ace_msgpack_check);
+}
+
+acemq_message *acemq_message_verbatim(const void *body, size_t length, const acemq_table *headers)
+{
+    acemq_message *message = make(body, length, NULL);
+    if (message == NULL) {
+        return NULL;
+    }
+    message->verbatim = true;
+    message->headers.refuses_reserved = false;
+    ace_error *error = NULL;
+    if (headers != NULL &&
+        ace_table_set_all(&message->headers, &headers->table, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+    return message;
+}
+
+void acemq_message_free(acemq_message *message)
+{
+    if (message == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < ACE_TEXT_COUNT; i++) {
+        free(message->texts[i]);
+    }
+    free(message->route);
+    ace_table_release(&message->headers);
+    ace_body_release(message->body);
+    ace_error_free(message->error);
+    free(message);
+}
+
+acemq_status acemq_message_check(const acemq_message *message, acemq_error **error)
+{
+    ace_code code = ace_argument_present(message, "message", error);
+    if (code == ACE_OK && message->error != NULL) {
+        code = ace_error_move(error, ace_error_copy(message->error));
+    }
+    return (acemq_status)code;
+}
+
+/* False: not set, and why is kept. */
+static bool set_text(acemq_message *message, ace_message_text which, const char *field,
+                     const char *text)
+{
+    char *copy = NULL;
+    if (text != NULL && *text != '\0') {
+        if (!ace_utf8_is_valid(text, strlen(text))) {
+            keep_failure(message, ACE_INVALID_ARGUMENT, field, "is not UTF-8");
+            return false;
+        }
+        copy = strdup(text);
+        if (copy == NULL) {
+            keep_failure(message, ACE_OUT_OF_MEMORY, field, "found no memory");
+            return false;
+        }
+    }
+    free(message->texts[which]);
+    message->texts[which] = copy;
+    return true;
+}
+
+/* A verbatim message has no envelope but what stands in its headers. */
+static bool has_envelope(acemq_message *message, const char *field)
+{
+    if (message == NULL) {
+        return false;
+    }
+    if (message->verbatim) {
+        keep_failure(message, ACE_STATE, field, "is a header of a verbatim message");
+        return false;
+    }
+    return true;
+}
+
+static void set_envelope_text(acemq_message *message, ace_message_text which, const char *field,
+                              const char *text)
+{
+    if (has_envelope(message, field)) {
+        set_text(message, which, field, text);
+    }
+}
+
+void acemq_message_set_id(acemq_message *message, const char *id)
+{
+    set_envelope_text(message, ACE_TEXT_ID, "id", id);
+}
+
+void acemq_message_set_type(acemq_message *message, const char *type)
+{
+    set_envelope_text(message, ACE_TEXT_TYPE, "type", type);
+}
+
+void acemq_message_set_version(acemq_message *message, int32_t version)
+{
+    if (!has_envelope(message, "version")) {
+        return;
+    }
+    ace_error *error = NULL;
+    if (ace_argument_range(version, 1, INT32_MAX, "version", &error) != ACE_OK) {
+        keep_error(message, error);
+        return;
+    }
+    message->version = version;
+}
+
+void acemq_message_set_correlation(acemq_message *message, const char *correlation)
+{
+    set_envelope_text(message, ACE_TEXT_CORRELATION, "correlation", correlation);
+}
+
+void acemq_message_set_causation(acemq_message *message, const char *causation)
+{
+    set_envelope_text(message, ACE_TEXT_CAUSATION, "causation", causation);
+}
+
+void acemq_message_set_origin(acemq_message *message, const char *origin)
+{
+    set_envelope_text(message, ACE_TEXT_ORIGIN, "origin", origin);
+}
+
+void acemq_message_caused_by(acemq_message *message, const acemq_delivery *parent)
+{
+    if (!has_envelope(message, "causation")) {
+        return;
+    }
+    if (parent == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "parent", "is NULL");
+        return;
+    }
+    ace_envelope child;
+    ace_envelope_causing(ace_delivery_envelope(parent), (ace_bytes){NULL, 0}, &child);
+    char *correlation = ace_bytes_to_text(child.correlation);
+    char *causation = ace_bytes_to_text(child.causation);
+    if (correlation == NULL || causation == NULL) {
+        keep_failure(message, ACE_OUT_OF_MEMORY, "causation", "found no memory");
+    } else {
+        set_text(message, ACE_TEXT_CORRELATION, "correlation", correlation);
+        set_text(message, ACE_TEXT_CAUSATION, "causation", causation);
+    }
+    free(correlation);
+    free(causation);
+}
+
+static size_t count_steps(const char *text)
+{
+    size_t count = 1;
+    for (; *text != '\0'; text++) {
+        count += *text == ',';
+    }
+    return count;
+}
+
+/* The views are checked with the rest of the envelope when the message is encoded. */
+static void split_route(acemq_message *message)
+{
+    free(message->route);
+    message->route = NULL;
+    message->route_length = 0;
+    const char *text = message->texts[ACE_TEXT_ROUTE];
+    if (text == NULL) {
+        return;
+    }
+    size_t count = count_steps(text);
+    message->route = malloc(count * sizeof *message->route);
+    if (message->route == NULL) {
+        keep_failure(message, ACE_OUT_OF_MEMORY, "route", "found no memory");
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strcspn(text, ",");
+        message->route[i] = (ace_bytes){(const uint8_t *)text, length};
+        text += length + 1;
+    }
+    message->route_length = count;
+}
+
+void acemq_message_set_route(acemq_message *message, const char *steps, int32_t position,
+                             const char *route_id)
+{
+    if (!has_envelope(message, "route")) {
+        return;
+    }
+    ace_error *error = NULL;
+    if (ace_argument_range(position, 0, INT32_MAX, "position", &error) != ACE_OK) {
+        keep_error(message, error);
+        return;
+    }
+    if (set_text(message, ACE_TEXT_ROUTE, "route", steps) &&
+        set_text(message, ACE_TEXT_ROUTE_ID, "route id", route_id)) {
+        message->route_position = position;
+        split_route(message);
+    }
+}
+
+/* What every header setter does around the core's. */
+static bool header_name_given(acemq_message *message, const char *name)
+{
+    if (message == NULL) {
+        return false;
+    }
+    if (name == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "header name", "is NULL");
+        return false;
+    }
+    return true;
+}
+
+void acemq_message_set_header(acemq_message *message, const char *name, const char *text)
+{
+    if (!header_name_given(message, name)) {
+        return;
+    }
+    ace_error *error = NULL;
+    if (text == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
+    } else if (ace_table_set_text(&message->headers, name, text, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_header_int64(acemq_message *message, const char *name, int64_t number)
+{
+    ace_error *error = NULL;
+    if (header_name_given(message, name) &&
+        ace_table_set_int64(&message->headers, name, number, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_header_double(acemq_message *message, const char *name, double number)
+{
+    ace_error *error = NULL;
+    if (header_name_given(message, name) &&
+        ace_table_set_double(&message->headers, name, number, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_header_bool(acemq_message *message, const char *name, int value)
+{
+    ace_error *error = NULL;
+    if (header_name_given(message, name) &&
+        ace_table_set_bool(&message->headers, name, value != 0, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_header_value(acemq_message *message, const char *name,
+                                    const acemq_value *value)
+{
+    if (!header_name_given(message, name)) {
+        return;
+    }
+    ace_error *error = NULL;
+    if (value == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
+    } else if (ace_table_set(&message->headers, ace_bytes_of(name), ace_value_from_public(value),
+                             &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_headers(acemq_message *message, const acemq_table *headers)
+{
+    ace_error *error = NULL;
+    if (message != NULL && headers != NULL &&
+        ace_table_set_all(&message->headers, &headers->table, &error) != ACE_OK) {
+        keep_error(message, error);
+    }
+}
+
+void acemq_message_set_content_type(acemq_message *message, const char *content_type)
+{
+    if (message != NULL) {
+        set_text(message, ACE_TEXT_CONTENT_TYPE, "content type", content_type);
+    }
+}
+
+void acemq_message_set_reply_to(acemq_message *message, const char *reply_to)
+{
+    if (message != NULL) {
+        set_text(message, ACE_TEXT_REPLY_TO, "reply to", reply_to);
+    }
+}
+
+static bool in_range(acemq_message *message, int64_t value, int64_t most, const char *field)
+{
+    ace_error *error = NULL;
+    if (ace_argument_range(value, 0, most, field, &error) != ACE_OK) {
+        keep_error(message, error);
+        return false;
+    }
+    return true;
+}
+
+void acemq_message_set_priority(acemq_message *message, int priority)
+{
+    if (message != NULL && in_range(message, priority, UINT8_MAX, "priority")) {
+        message->priority = priority;
+    }
+}
+
+void acemq_message_set_expiration(acemq_message *message, int64_t milliseconds)
+{
+    if (message == NULL || !in_range(message, milliseconds, LONGEST_EXPIRATION, "expiration")) {
+        return;
+    }
+    message->expiration = milliseconds;
+    if (message->verbatim) {
+        char text[24];
+        snprintf(text, sizeof text, "%" PRId64, milliseconds);
+        set_text(message, ACE_TEXT_EXPIRATION, "expiration", text);
+    }
+}
+
+void acemq_message_set_transient(acemq_message *message)
+{
+    if (message != NULL) {
+        message->transient = true;
+    }
+}
+
+static bool is_verbatim(acemq_message *message)
+{
+    if (message == NULL) {
+        return false;
+    }
+    if (!message->verbatim) {
+        keep_failure(message, ACE_STATE, "property", "can be set on a verbatim message only");
+        return false;
+    }
+    return true;
+}
+
+void acemq_message_set_property(acemq_message *message, acemq_property property, const char *text)
+{
+    static const struct {
+        ace_message_text text;
+        const char *field;
+    } places[] = {
+        [ACEMQ_PROPERTY_CONTENT_TYPE] = {ACE_TEXT_CONTENT_TYPE, "content type"},
+        [ACEMQ_PROPERTY_CONTENT_ENCODING] = {ACE_TEXT_CONTENT_ENCODING, "content encoding"},
+        [ACEMQ_PROPERTY_CORRELATION_ID] = {ACE_TEXT_CORRELATION_ID, "correlation id"},
+        [ACEMQ_PROPERTY_REPLY_TO] = {ACE_TEXT_REPLY_TO, "reply to"},
+        [ACEMQ_PROPERTY_EXPIRATION] = {ACE_TEXT_EXPIRATION, "expiration"},
+        [ACEMQ_PROPERTY_MESSAGE_ID] = {ACE_TEXT_MESSAGE_ID, "message id"},
+        [ACEMQ_PROPERTY_TYPE] = {ACE_TEXT_TYPE_PROPERTY, "type"},
+        [ACEMQ_PROPERTY_USER_ID] = {ACE_TEXT_USER_ID, "user id"},
+        [ACEMQ_PROPERTY_APP_ID] = {ACE_TEXT_APP_ID, "app id"},
+    };
+    if (!is_verbatim(message)) {
+        return;
+    }
+    if ((size_t)property >= sizeof places / sizeof places[0] || places[property].field == NULL) {
+        keep_failure(message, ACE_INVALID_ARGUMENT, "property", "is none that holds a text");
+        return;
+    }
+    set_text(message, places[property].text, places[property].field, text);
+}
+
+void acemq_message_set_property_number(acemq_message *message, acemq_property property,
+                                       int64_t number)
+{
+    if (!is_verbatim(message)) {
+        return;
+    }
+    switch (property) {
+    case ACEMQ_PROPERTY_DELIVERY_MODE:
+        if (number == 1 || number == 2) {
+            message->transient = number == 1;
+        } else {
+            keep_failure(message, ACE_INVALID_ARGUMENT, "delivery mode", "is neither 1 nor 2");
+        }
+        break;
+    case ACEMQ_PROPERTY_PRIORITY:
+        if (in_range(message, number, UINT8_MAX, "priority")) {
+            message->priority = (int)number;
+        }
+        break;
+    case ACEMQ_PROPERTY_TIMESTAMP:
+        if (in_range(message, number, INT64_MAX, "timestamp")) {
+            message->timestamp = number;
+        }
+        break;
+    default:
+        keep_failure(message, ACE_INVALID_ARGUMENT, "property", "is none that holds a number");
+    }
+}
