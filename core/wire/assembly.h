@@ -57,8 +57,8 @@ bool ace_assembly_is_empty(const ace_assembly *assembly); /* no content is under
  * (the caller handles it), but is an error in the middle of a content.
  *
  * ACE_PROTOCOL: a header or body frame that nothing announced, a method inside a content, more body
- * than the header said, a class other than basic, a method that does not decode, an empty body
- * frame. ACE_LIMIT: the header claims a body over the limit; nothing was allocated for it.
+ * than the header said, a class other than basic, a method that does not decode.
+ * ACE_LIMIT: the header claims a body over the limit; nothing was allocated for it.
  * ACE_OUT_OF_MEMORY. After any error the unfinished content is dropped, as by ace_assembly_reset().
  * Memory for the body grows with the bytes that arrive, whatever the header claims. */
 ace_code ace_assembly_take(ace_assembly *assembly, const ace_frame *frame, ace_content **done,

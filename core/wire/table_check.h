@@ -6,11 +6,11 @@
 #define ACE_WIRE_TABLE_CHECK_H
 
 #include "base/error.h"
+#include "contract/limits.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define ACE_TABLE_DEPTH_MAX   32    /* tables and arrays inside one another; the outermost is 1 */
 #define ACE_TABLE_ENTRIES_MAX 65536 /* entries of all tables and arrays together */
 
 typedef struct ace_table_shape {

@@ -8,6 +8,8 @@
 
 #define SHOWN_NAME 60
 
+_Static_assert(ACE_TABLE_DEPTH_MAX == 32 && ACE_TABLE_ENTRIES_MAX == 65536, "the texts say so");
+
 typedef struct measure {
     const char *what;
     const char *name; /* of the outermost entry under way */

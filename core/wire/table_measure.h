@@ -3,11 +3,10 @@
 #define ACE_WIRE_TABLE_MEASURE_H
 
 #include "base/error.h"
+#include "contract/limits.h"
 
 #include <amqp.h>
 #include <stddef.h>
-
-#define ACE_NAME_MAX 255 /* bytes of an AMQP short string, names in tables included */
 
 /* The size with the four length bytes. `what` names the table in errors, which name the entry too:
  * "headers: the name of entry 3 has 256 bytes, the limit is 255".
