@@ -59,8 +59,8 @@ typedef struct ace_consumer_options {
     ace_handler *handler;          /* NULL: pull */
     void *user;                    /* of the handler */
     /* Called once, with `user`, when no handler can run any more: by the last handler's thread, or
-     * in ace_consumer_close(), ace_consumer_release() or ace_connection_close(). Not called when
-     * opening fails. May be NULL. */
+     * in ace_consumer_drain(), ace_consumer_close(), ace_consumer_release() or
+     * ace_connection_close(). Not called when opening fails. May be NULL. */
     void (*destructor)(void *user);
 } ace_consumer_options;
 

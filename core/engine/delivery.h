@@ -74,8 +74,8 @@ bool ace_delivery_property_number(const ace_delivery *delivery, ace_property pro
                                   int64_t *number);
 /* Every header as it arrived, and those of the application alone. Made at the first call; NULL:
  * no memory. */
-const ace_table *ace_delivery_all_headers(ace_delivery *delivery);
-const ace_table *ace_delivery_headers(ace_delivery *delivery);
+const ace_table *ace_delivery_all_headers(const ace_delivery *delivery);
+const ace_table *ace_delivery_headers(const ace_delivery *delivery);
 
 /* Envelope, application headers, properties and routing as one MessagePack map, with the keys
  * `envelope`, `headers`, `properties`, `queue`, `exchange`, `routingKey`, `redelivered`. Made at

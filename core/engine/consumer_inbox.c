@@ -1,0 +1,248 @@
+#include "engine/consumer_inbox.h"
+
+#include "engine/delivery_state.h"
+#include "engine/worker.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/* A cancel token that fires while somebody waits here. */
+typedef struct cancel_wait {
+    ace_cancel_watch watch;
+    ace_inbox *inbox;
+    ace_condition *condition;
+    bool fired; /* under the inbox's lock */
+} cancel_wait;
+
+static void cancelled(ace_cancel_watch *watch)
+{
+    cancel_wait *wait = ACE_RECORD(watch, cancel_wait, watch);
+    ace_mutex_lock(&wait->inbox->mutex);
+    wait->fired = true;
+    ace_condition_broadcast(wait->condition);
+    ace_mutex_unlock(&wait->inbox->mutex);
+}
+
+static void cancel_wait_begin(cancel_wait *wait, ace_inbox *inbox, ace_condition *condition,
+                              ace_cancel *cancel)
+{
+    *wait = (cancel_wait){.inbox = inbox, .condition = condition};
+    wait->watch.fired = cancelled;
+    ace_cancel_watch_add(cancel, &wait->watch);
+}
+
+ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, ace_error **error)
+{
+    *inbox = (ace_inbox){.pushes = pushes, .descriptor = -1};
+    ace_list_init(&inbox->ready);
+    ace_code code = ace_mutex_init(&inbox->mutex, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    code = ace_condition_init(&inbox->arrived, error);
+    if (code != ACE_OK) {
+        goto no_arrived;
+    }
+    code = ace_condition_init(&inbox->quiet, error);
+    if (code != ACE_OK) {
+        goto no_quiet;
+    }
+    if (pushes) {
+        return ACE_OK;
+    }
+    inbox->descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (inbox->descriptor >= 0) {
+        return ACE_OK;
+    }
+    code = ace_fail_system(error, errno, "eventfd");
+    ace_condition_destroy(&inbox->quiet);
+no_quiet:
+    ace_condition_destroy(&inbox->arrived);
+no_arrived:
+    ace_mutex_destroy(&inbox->mutex);
+    return code;
+}
+
+void ace_inbox_destroy(ace_inbox *inbox)
+{
+    if (inbox->descriptor >= 0) {
+        (void)close(inbox->descriptor);
+    }
+    ace_error_free(inbox->why);
+    ace_condition_destroy(&inbox->quiet);
+    ace_condition_destroy(&inbox->arrived);
+    ace_mutex_destroy(&inbox->mutex);
+}
+
+/* Makes the descriptor readable, or not, as a pull would wait, or not. Under the lock. */
+static void show(ace_inbox *inbox)
+{
+    bool ready = inbox->closed || inbox->woken || !ace_list_empty(&inbox->ready);
+    if (inbox->descriptor < 0 || ready == inbox->signalled) {
+        return;
+    }
+    uint64_t count = 1;
+    ssize_t moved = ready ? write(inbox->descriptor, &count, sizeof count)
+                          : read(inbox->descriptor, &count, sizeof count);
+    (void)moved; /* of an eventfd that only we touch neither can fail */
+    inbox->signalled = ready;
+}
+
+ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error)
+{
+    ace_mutex_lock(&inbox->mutex);
+    if (inbox->closed) {
+        ace_mutex_unlock(&inbox->mutex);
+        return ace_fail(error, ACE_CLOSED, "the consumer is closed");
+    }
+    ace_list_append(&inbox->ready, &ace_delivery_keep(delivery)->queue);
+    show(inbox);
+    ace_code code = ACE_OK;
+    if (inbox->pushes) {
+        code = ace_worker_call(inbox, error);
+    } else {
+        ace_condition_broadcast(&inbox->arrived);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    return code;
+}
+
+ace_code ace_inbox_staff(ace_inbox *inbox, ace_error **error)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_code code = ACE_OK;
+    if (!inbox->closed && !ace_list_empty(&inbox->ready)) {
+        code = ace_worker_call(inbox, error);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    return code;
+}
+
+void ace_inbox_close(ace_inbox *inbox, ace_error *why, ace_list *left)
+{
+    ace_mutex_lock(&inbox->mutex);
+    if (!inbox->closed) {
+        inbox->closed = true;
+        inbox->why = why;
+        why = NULL;
+    }
+    ace_list_splice(left, &inbox->ready);
+    show(inbox);
+    ace_condition_broadcast(&inbox->arrived);
+    ace_condition_broadcast(&inbox->quiet);
+    ace_mutex_unlock(&inbox->mutex);
+    ace_error_free(why);
+}
+
+void ace_inbox_empty(ace_inbox *inbox, ace_list *left)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_list_splice(left, &inbox->ready);
+    show(inbox);
+    ace_mutex_unlock(&inbox->mutex);
+}
+
+ace_delivery *ace_inbox_take_first(ace_inbox *inbox)
+{
+    ace_link_node *node = ace_list_take_first(&inbox->ready);
+    if (node == NULL) {
+        return NULL;
+    }
+    atomic_fetch_add(&inbox->taken, 1);
+    return ACE_RECORD(node, ace_delivery, queue);
+}
+
+bool ace_inbox_take_destructor(ace_inbox *inbox)
+{
+    ace_mutex_lock(&inbox->mutex);
+    bool due = inbox->closed && inbox->workers == 0 && !inbox->destroyed;
+    inbox->destroyed = inbox->destroyed || due;
+    ace_mutex_unlock(&inbox->mutex);
+    return due;
+}
+
+static ace_code closed(const ace_inbox *inbox, ace_error **error)
+{
+    if (inbox->why != NULL) {
+        return ace_error_move(error, ace_error_copy(inbox->why));
+    }
+    return ace_fail(error, ACE_CLOSED, "the consumer is closed");
+}
+
+static ace_code wait_for_one(ace_inbox *inbox, const cancel_wait *wait, int64_t deadline,
+                             ace_delivery **delivery, ace_error **error)
+{
+    for (bool in_time = true;;) {
+        if (inbox->closed) {
+            return closed(inbox, error);
+        }
+        if (wait->fired || inbox->woken) {
+            inbox->woken = inbox->woken && wait->fired; /* each is answered by one return */
+            return ace_fail(error, ACE_CANCELLED, "waiting for a message was cancelled");
+        }
+        *delivery = ace_inbox_take_first(inbox);
+        if (*delivery != NULL) {
+            return ACE_OK;
+        }
+        if (!in_time) {
+            return ace_fail(error, ACE_TIMEOUT, "no message came in time");
+        }
+        in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+    }
+}
+
+ace_code ace_inbox_take(ace_inbox *inbox, int64_t deadline, ace_cancel *cancel,
+                        ace_delivery **delivery, ace_error **error)
+{
+    cancel_wait wait;
+    cancel_wait_begin(&wait, inbox, &inbox->arrived, cancel);
+    ace_mutex_lock(&inbox->mutex);
+    ace_code code;
+    if (inbox->pulling) {
+        code = ace_fail(error, ACE_WRONG_THREAD,
+                        "another thread is waiting for this consumer's next message");
+    } else {
+        inbox->pulling = true;
+        code = wait_for_one(inbox, &wait, deadline, delivery, error);
+        inbox->pulling = false;
+        show(inbox);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    ace_cancel_watch_remove(cancel, &wait.watch);
+    return code;
+}
+
+void ace_inbox_wake(ace_inbox *inbox)
+{
+    ace_mutex_lock(&inbox->mutex);
+    inbox->woken = true;
+    show(inbox);
+    ace_condition_broadcast(&inbox->arrived);
+    ace_mutex_unlock(&inbox->mutex);
+}
+
+ace_code ace_inbox_await(ace_inbox *inbox, bool (*done)(void *user), void *user, int64_t deadline,
+                         ace_cancel *cancel)
+{
+    cancel_wait wait;
+    cancel_wait_begin(&wait, inbox, &inbox->quiet, cancel);
+    ace_mutex_lock(&inbox->mutex);
+    bool in_time = true;
+    bool is_done = done(user);
+    while (!is_done && !wait.fired && in_time) {
+        in_time = ace_condition_wait_until(&inbox->quiet, &inbox->mutex, deadline);
+        is_done = done(user);
+    }
+    ace_code code = is_done ? ACE_OK : wait.fired ? ACE_CANCELLED : ACE_TIMEOUT;
+    ace_mutex_unlock(&inbox->mutex);
+    ace_cancel_watch_remove(cancel, &wait.watch);
+    return code;
+}
+
+void ace_inbox_stir(ace_inbox *inbox)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_condition_broadcast(&inbox->quiet);
+    ace_mutex_unlock(&inbox->mutex);
+}

@@ -1,0 +1,63 @@
+/* The way of one delivery through its receiver, step by step (section 6 of the contract). */
+#include "engine/consumer_state.h"
+
+static ace_bytes content_type_of(const ace_delivery *delivery)
+{
+    ace_bytes type;
+    return ace_delivery_property_text(delivery, ACE_PROPERTY_CONTENT_TYPE, &type)
+               ? type
+               : (ace_bytes){NULL, 0};
+}
+
+/* What cannot be reported is stale already, and the broker delivers it again. */
+static void report(ace_delivery *delivery, ace_happening what, const char *reason)
+{
+    if (ace_delivery_report(delivery, what, reason, NULL) == ACE_OUT_OF_MEMORY) {
+        (void)ace_delivery_report(delivery, what, NULL, NULL);
+    }
+}
+
+bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery)
+{
+    if (consumer->codec == NULL) {
+        return true;
+    }
+    ace_error *error = NULL;
+    ace_code code = ace_codec_check(consumer->codec, content_type_of(delivery),
+                                    ace_delivery_body(delivery), &error);
+    if (code == ACE_OK) {
+        return true;
+    }
+    ace_happening what = code == ACE_DECODE ? ACE_HAPPENED_UNDECODABLE : ACE_HAPPENED_FAILED;
+    report(delivery, what, ace_error_message(error));
+    ace_error_free(error);
+    return false;
+}
+
+static void run_handler(ace_consumer *consumer, ace_delivery *delivery)
+{
+    atomic_fetch_add(&consumer->delivered, 1);
+    ace_happening what = ACE_HAPPENED_FAILED;
+    switch ((int)consumer->handler(delivery, consumer->user)) {
+    case ACE_ACCEPTED:
+        what = ACE_HAPPENED_ACCEPTED;
+        break;
+    case ACE_REJECTED:
+        what = ACE_HAPPENED_FATAL;
+        break;
+    case ACE_PARKED:
+        what = ACE_HAPPENED_PARKED;
+        break;
+    default: /* a failure, and whatever else a handler may return */
+        break;
+    }
+    report(delivery, what, NULL);
+}
+
+void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery)
+{
+    if (!ace_consumer_is_stale(consumer, delivery) && ace_consumer_prepare(consumer, delivery)) {
+        run_handler(consumer, delivery);
+    }
+    ace_delivery_unref(delivery);
+}

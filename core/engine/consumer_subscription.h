@@ -1,0 +1,30 @@
+/*
+ * A consumer's subscription: the declarations before it, basic.qos and basic.consume, and its way
+ * back after a loss, after the broker's cancel, and after too many bytes were held. On the loop's
+ * thread.
+ */
+#ifndef ACE_ENGINE_CONSUMER_SUBSCRIPTION_H
+#define ACE_ENGINE_CONSUMER_SUBSCRIPTION_H
+
+#include "engine/consumer_state.h"
+
+void ace_subscription_start(ace_consumer *consumer);
+/* Declares and subscribes, unless the channel is away, which begins again by itself. */
+void ace_subscription_begin(ace_consumer *consumer);
+/* Cancels: nothing is delivered after the answer. Afterwards held off, or finished when the
+ * consumer is stopping. */
+void ace_subscription_cancel(ace_consumer *consumer);
+void ace_subscription_stop(ace_consumer *consumer);
+bool ace_subscription_is_quiet(const ace_consumer *consumer); /* no answer is awaited */
+void ace_subscription_detach(ace_consumer *consumer);
+
+/* The window by bytes. RabbitMQ fixes the count of a quorum queue's consumer when it subscribes, so
+ * the only way to narrow it is to cancel and to subscribe again. */
+void ace_window_subscribed(ace_consumer *consumer);
+void ace_window_arrived(ace_consumer *consumer, size_t bytes);
+void ace_window_released(ace_consumer *consumer, size_t bytes);
+
+/* basic.deliver. Takes the content over. */
+void ace_consumer_arrival(ace_consumer *consumer, ace_content *content);
+
+#endif

@@ -1,0 +1,266 @@
+#include "engine/delivery.h"
+
+#include "base/utf8.h"
+#include "engine/consumer_state.h"
+#include "engine/delivery_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const ace_happening happenings[] = {
+    [ACE_ACCEPTED] = ACE_HAPPENED_ACCEPTED,
+    [ACE_FAILED] = ACE_HAPPENED_FAILED,
+    [ACE_REJECTED] = ACE_HAPPENED_FATAL,
+    [ACE_PARKED] = ACE_HAPPENED_PARKED,
+};
+
+typedef struct routing {
+    amqp_bytes_t exchange;
+    amqp_bytes_t routing_key;
+    uint64_t tag;
+    bool redelivered;
+} routing;
+
+static routing routing_of(const ace_content *content)
+{
+    if (content->method.id == AMQP_BASIC_DELIVER_METHOD) {
+        const amqp_basic_deliver_t *deliver = content->method.decoded;
+        return (routing){deliver->exchange, deliver->routing_key, deliver->delivery_tag,
+                         deliver->redelivered != 0};
+    }
+    const amqp_basic_get_ok_t *got = content->method.decoded;
+    return (routing){got->exchange, got->routing_key, got->delivery_tag, got->redelivered != 0};
+}
+
+static const char *write_text(char **at, const void *data, size_t length)
+{
+    char *text = *at;
+    if (length > 0) {
+        memcpy(text, data, length);
+    }
+    text[length] = '\0';
+    *at = text + length + 1;
+    return text;
+}
+
+static ace_bytes property_bytes(const amqp_basic_properties_t *properties, amqp_flags_t flag,
+                                amqp_bytes_t value)
+{
+    return (properties->_flags & flag) != 0 ? ace_bytes_from_amqp(value) : (ace_bytes){NULL, 0};
+}
+
+static bool read_envelope(ace_delivery *delivery, ace_random *random)
+{
+    const amqp_basic_properties_t *properties = delivery->content->properties;
+    /* Most messages have an id: the random one is drawn only once it is known to be needed, into
+     * the place that the envelope points to by then. */
+    memset(delivery->made_up_id, '0', ACE_UUID_LENGTH);
+    ace_arrival arrival = {
+        .headers =
+            (properties->_flags & AMQP_BASIC_HEADERS_FLAG) != 0 ? &properties->headers : NULL,
+        .routing_key = ace_bytes_of(delivery->routing_key),
+        .message_id =
+            property_bytes(properties, AMQP_BASIC_MESSAGE_ID_FLAG, properties->message_id),
+        .reply_to = property_bytes(properties, AMQP_BASIC_REPLY_TO_FLAG, properties->reply_to),
+        .fallback_id = {(const uint8_t *)delivery->made_up_id, ACE_UUID_LENGTH},
+    };
+    if (ace_envelope_read(&arrival, &delivery->arena, &delivery->envelope, NULL) != ACE_OK) {
+        return false;
+    }
+    if (delivery->envelope.id_unstable) {
+        ace_uuid_v4(random, delivery->made_up_id);
+    }
+    return true;
+}
+
+ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_consumer *consumer,
+                               ace_random *random)
+{
+    routing route = routing_of(content);
+    size_t queue_length = consumer == NULL ? strlen(queue) : 0;
+    size_t texts = queue_length + route.exchange.len + route.routing_key.len + 3;
+    ace_delivery *delivery = calloc(1, sizeof *delivery + texts);
+    if (delivery == NULL) {
+        ace_content_free(content);
+        return NULL;
+    }
+    atomic_init(&delivery->references, 1);
+    atomic_init(&delivery->settled, false);
+    delivery->content = content;
+    delivery->tag = route.tag;
+    delivery->redelivered = route.redelivered;
+    char *at = delivery->texts;
+    delivery->queue_name = consumer == NULL ? write_text(&at, queue, queue_length) : queue;
+    delivery->exchange = write_text(&at, route.exchange.bytes, route.exchange.len);
+    delivery->routing_key = write_text(&at, route.routing_key.bytes, route.routing_key.len);
+    if (consumer != NULL) {
+        ace_handle_retain(&consumer->handle);
+        delivery->consumer = consumer;
+    }
+    if (!read_envelope(delivery, random)) {
+        ace_delivery_unref(delivery);
+        return NULL;
+    }
+    return delivery;
+}
+
+ace_code ace_delivery_of_content(ace_content *content, const char *queue, ace_delivery **delivery,
+                                 ace_error **error)
+{
+    *delivery = ace_delivery_new(content, queue, NULL, ace_random_system());
+    return *delivery == NULL ? ace_fail_memory(error) : ACE_OK;
+}
+
+ace_delivery *ace_delivery_keep(ace_delivery *delivery)
+{
+    atomic_fetch_add_explicit(&delivery->references, 1, memory_order_relaxed);
+    return delivery;
+}
+
+void ace_delivery_unref(ace_delivery *delivery)
+{
+    if (atomic_fetch_sub_explicit(&delivery->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
+        delivery->release_attachment(delivery->attachment);
+    }
+    ace_settlement_release(&delivery->settlement);
+    ace_content_free(delivery->content);
+    ace_arena_free(&delivery->arena);
+    ace_table_delete(delivery->all_headers);
+    ace_table_delete(delivery->headers);
+    ace_buffer_free(&delivery->packed);
+    free(delivery->reason);
+    ace_consumer *consumer = delivery->consumer;
+    free(delivery);
+    if (consumer != NULL) {
+        ace_consumer_unref(consumer);
+    }
+}
+
+/* A reason ends in a header: what is not UTF-8 in it becomes question marks. */
+static char *copy_reason(const char *reason)
+{
+    char *copy = strdup(reason);
+    if (copy != NULL && !ace_utf8_is_valid(copy, strlen(copy))) {
+        ace_utf8_clean_line(copy);
+    }
+    return copy;
+}
+
+static void replace_reason(ace_delivery *delivery, char *reason)
+{
+    free(delivery->reason);
+    delivery->reason = reason;
+}
+
+static ace_code post_verdict(ace_delivery *delivery, ace_error **error)
+{
+    ace_consumer *consumer = delivery->consumer;
+    if (ace_consumer_is_stale(consumer, delivery)) {
+        return ace_fail(error, ACE_STALE,
+                        "the delivery came before a reconnect; the broker delivers it again");
+    }
+    ace_delivery_keep(delivery); /* the task's */
+    if (!ace_loop_post(consumer->loop, &delivery->task)) {
+        ace_delivery_unref(delivery);
+        return ace_fail(error, ACE_STALE,
+                        "the connection is closed; the broker delivers the message again");
+    }
+    return ACE_OK;
+}
+
+static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, const char *reason,
+                          ace_error **error)
+{
+    char *copy = NULL;
+    if (reason != NULL && (copy = copy_reason(reason)) == NULL) {
+        return ace_fail_memory(error);
+    }
+    if (atomic_exchange(&delivery->settled, true)) {
+        free(copy);
+        return ace_fail(error, ACE_SETTLED, "the delivery was settled before");
+    }
+    if (copy != NULL) {
+        replace_reason(delivery, copy);
+    }
+    verdict.wall = ace_clock_wall(ace_loop_clock(delivery->consumer->loop));
+    delivery->verdict = verdict;
+    return post_verdict(delivery, error);
+}
+
+ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,
+                             ace_error **error)
+{
+    return hand_over(delivery, (ace_receiver_verdict){.what = what}, reason, error);
+}
+
+static ace_code check_receiver(const ace_delivery *delivery, ace_error **error)
+{
+    if (delivery->consumer == NULL) {
+        return ace_fail(error, ACE_STATE, "the delivery was only looked at: nobody settles it");
+    }
+    if (ace_handle_is_foreign(&delivery->consumer->handle)) {
+        return ace_fail(error, ACE_FORKED, "the delivery belongs to the parent process");
+    }
+    if (delivery->pushed) {
+        return ace_fail(error, ACE_STATE,
+                        "what the handler returns settles its delivery, nothing else does");
+    }
+    return ACE_OK;
+}
+
+ace_code ace_delivery_settle(ace_delivery *delivery, ace_outcome outcome, const char *reason,
+                             ace_error **error)
+{
+    ace_code code = check_receiver(delivery, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    if ((int)outcome < ACE_ACCEPTED || outcome > ACE_PARKED) {
+        return ace_fail(error, ACE_INVALID_ARGUMENT, "outcome is %d, it must be 0 to 3",
+                        (int)outcome);
+    }
+    if (reason != NULL && !ace_utf8_is_valid(reason, strlen(reason))) {
+        return ace_fail(error, ACE_INVALID_ARGUMENT, "reason is not UTF-8");
+    }
+    return ace_delivery_report(delivery, happenings[outcome], reason, error);
+}
+
+ace_code ace_delivery_put_back(ace_delivery *delivery, ace_error **error)
+{
+    ace_code code = check_receiver(delivery, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    return hand_over(delivery, (ace_receiver_verdict){.put_back_unchanged = true}, NULL, error);
+}
+
+void ace_delivery_free(ace_delivery *delivery)
+{
+    if (delivery == NULL) {
+        return;
+    }
+    if (delivery->consumer != NULL) {
+        if (ace_handle_is_foreign(&delivery->consumer->handle)) {
+            return; /* its locks and its threads are the parent's */
+        }
+        if (!delivery->pushed && !atomic_load(&delivery->settled)) {
+            (void)ace_delivery_put_back(delivery, NULL);
+        }
+    }
+    ace_delivery_unref(delivery);
+}
+
+void ace_delivery_set_reason(ace_delivery *delivery, const char *reason)
+{
+    if (reason == NULL) {
+        replace_reason(delivery, NULL);
+        return;
+    }
+    char *copy = copy_reason(reason);
+    if (copy != NULL) { /* without memory the message still goes its way */
+        replace_reason(delivery, copy);
+    }
+}

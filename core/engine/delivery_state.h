@@ -1,0 +1,95 @@
+/* Inside a delivery: what its consumer knows of it on the loop's thread. */
+#ifndef ACE_ENGINE_DELIVERY_STATE_H
+#define ACE_ENGINE_DELIVERY_STATE_H
+
+#include "base/arena.h"
+#include "base/list.h"
+#include "base/random.h"
+#include "base/timer.h"
+#include "contract/settlement.h"
+#include "contract/table.h"
+#include "engine/consumer.h"
+#include "engine/delivery.h"
+#include "engine/loop.h"
+
+#include <stdatomic.h>
+
+struct ace_hop_target;
+
+/* Where a delivery is, for the loop. */
+typedef enum ace_delivery_stage {
+    ACE_DELIVERY_READY,    /* in the inbox or with its receiver, which the inbox alone knows */
+    ACE_DELIVERY_WAITING,  /* for its time, then it hops to its own queue */
+    ACE_DELIVERY_DELAYED,  /* for its time, then it is put back */
+    ACE_DELIVERY_HOPPING,  /* its copy was handed to the publisher */
+    ACE_DELIVERY_HELD,     /* its hop failed and is repeated with all others to that target */
+    ACE_DELIVERY_ALONE,    /* its hop failed by its own fault, and is repeated alone */
+    ACE_DELIVERY_ORPHAN,   /* its own queue is gone, and the broker has not said so yet */
+    ACE_DELIVERY_FINISHED, /* acknowledged, put back, or dropped with its channel */
+} ace_delivery_stage;
+
+/* What a receiver asked for, before the table of section 6 has been looked at. */
+typedef struct ace_receiver_verdict {
+    ace_happening what;
+    bool put_back_unchanged; /* nothing happened: back to the queue, not counted */
+    int64_t wall;            /* when */
+} ace_receiver_verdict;
+
+struct acemq_delivery {
+    atomic_uint references;
+    atomic_bool settled;
+    bool pushed;            /* settled by what its handler returns */
+    ace_consumer *consumer; /* referenced; NULL: nobody settles it */
+    ace_content *content;
+    ace_envelope envelope;
+    char made_up_id[ACE_UUID_LENGTH + 1]; /* where the message has no id */
+    ace_arena arena;
+    char *reason;
+    const char *property_texts[ACE_PROPERTY_APP_ID + 1]; /* the arena's; NULL until asked for */
+    ace_table *all_headers; /* NULL until asked for, like the next two */
+    ace_table *headers;
+    ace_buffer packed;
+    void *attachment;
+    void (*release_attachment)(void *attachment);
+
+    /* Written before the task is posted, read on the loop's thread. */
+    ace_receiver_verdict verdict;
+    ace_task task;
+
+    /* The loop's thread. */
+    ace_delivery_stage stage;
+    ace_link_node node;  /* in the consumer's list of unsettled deliveries */
+    ace_link_node queue; /* in the inbox, or with the target that holds it */
+    ace_timer timer;
+    uint64_t opening; /* of the channel it came on */
+    uint64_t tag;
+    int64_t arrived; /* monotonic */
+    ace_settlement settlement;
+    struct ace_hop_target *target;
+    uint32_t faults; /* hops in a row that failed by its own fault */
+
+    bool redelivered;
+    const char *queue_name;
+    const char *exchange;
+    const char *routing_key;
+    char texts[]; /* what the three above point to */
+};
+
+/* One reference, stage READY. Takes the content over, on failure too. NULL: no memory. `consumer`
+ * may be NULL; else it is referenced and its queue's name borrowed. */
+ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_consumer *consumer,
+                               ace_random *random);
+ace_delivery *ace_delivery_keep(ace_delivery *delivery);
+void ace_delivery_unref(ace_delivery *delivery); /* any thread */
+
+/* The property as it arrived, borrowed; false when the message does not have it, and for numbers.
+ */
+bool ace_delivery_property_text(const ace_delivery *delivery, ace_property property,
+                                ace_bytes *text);
+
+/* What ace_delivery_settle() does, without looking at who asks: for handlers and for what does not
+ * decode. */
+ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,
+                             ace_error **error);
+
+#endif

@@ -1,0 +1,69 @@
+#include "engine/worker.h"
+
+#include "engine/consumer_state.h"
+
+#define WORKERS_MOST 1 /* a consumer handles one delivery at a time, in order */
+
+static _Thread_local const ace_consumer *handling;
+
+const ace_consumer *ace_worker_consumer(void)
+{
+    return handling;
+}
+
+/* NULL when the thread should end. With the inbox locked. */
+static ace_delivery *next(ace_inbox *inbox)
+{
+    int64_t deadline = ace_deadline_after(ACE_WORKER_IDLE);
+    bool in_time = true;
+    while (!inbox->closed && ace_list_empty(&inbox->ready) && in_time) {
+        inbox->idle++;
+        in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+        inbox->idle--;
+    }
+    return inbox->closed ? NULL : ace_inbox_take_first(inbox);
+}
+
+static void work(void *user)
+{
+    ace_consumer *consumer = user;
+    ace_inbox *inbox = &consumer->inbox;
+    ace_mutex_lock(&inbox->mutex);
+    ace_delivery *delivery;
+    while ((delivery = next(inbox)) != NULL) {
+        ace_mutex_unlock(&inbox->mutex);
+        handling = consumer;
+        ace_consumer_handle(consumer, delivery);
+        handling = NULL;
+        ace_mutex_lock(&inbox->mutex);
+    }
+    inbox->workers--;
+    ace_mutex_unlock(&inbox->mutex);
+    if (ace_inbox_take_destructor(inbox) && consumer->destructor != NULL) {
+        consumer->destructor(consumer->user);
+    }
+    ace_consumer_unref(consumer);
+}
+
+ace_code ace_worker_call(ace_inbox *inbox, ace_error **error)
+{
+    if (inbox->idle > 0) {
+        ace_condition_signal(&inbox->arrived);
+        return ACE_OK;
+    }
+    if (inbox->workers >= WORKERS_MOST) {
+        return ACE_OK; /* it looks again when it has done what it is at */
+    }
+    ace_consumer *consumer = ACE_RECORD(inbox, ace_consumer, inbox);
+    ace_handle_retain(&consumer->handle);
+    ace_thread thread;
+    ace_code code = ace_thread_start(&thread, "acemq-handler", work, consumer, error);
+    if (code != ACE_OK) {
+        ace_consumer_unref(consumer);
+        return code;
+    }
+    /* It may be the one that frees the consumer, and nobody waits for it. */
+    (void)pthread_detach(thread.id);
+    inbox->workers++;
+    return ACE_OK;
+}
