@@ -100,6 +100,15 @@ static ace_code add(ace_plan *plan, const ace_declaration *declaration, ace_erro
     return append(plan, declaration, error);
 }
 
+ace_code ace_plan_append(ace_plan *plan, const ace_plan *more, ace_error **error)
+{
+    ace_code code = ACE_OK;
+    for (size_t i = 0; code == ACE_OK && i < more->count; i++) {
+        code = add(plan, &more->items[i], error);
+    }
+    return code;
+}
+
 static ace_code add_direct_exchange(ace_plan *plan, const char *name, ace_error **error)
 {
     ace_declaration exchange = {

@@ -46,6 +46,10 @@ ace_code ace_plan_topology(const ace_topology *topology, ace_plan *plan, ace_err
 ace_code ace_plan_consumer(const char *queue, const ace_policy *policy, ace_plan *plan,
                            ace_error **error);
 
+/* Copies the declarations of `more` behind those of `plan`; what stands in both stands once.
+ * ACE_INVALID_ARGUMENT for something declared in two ways; `plan` holds a part of `more` then. */
+ace_code ace_plan_append(ace_plan *plan, const ace_plan *more, ace_error **error);
+
 void ace_plan_release(ace_plan *plan); /* leaves an empty one */
 
 /* One printable line without its end: "queue orders.dlq (classic, durable)". False: no memory. */

@@ -77,6 +77,11 @@ const char *ace_consumer_queue(const ace_consumer *consumer)
     return consumer->queue;
 }
 
+ace_cancel *ace_consumer_cancel(const ace_consumer *consumer)
+{
+    return consumer->cancel;
+}
+
 bool ace_consumer_is_stale(const ace_consumer *consumer, const ace_delivery *delivery)
 {
     return atomic_load(&consumer->opening) != delivery->opening;

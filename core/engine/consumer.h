@@ -56,8 +56,9 @@ typedef struct ace_consumer_options {
     bool verify;                   /* look whether the consumer's set exists, declare nothing */
     bool requeue_on_failure;       /* without a policy, an ordinary failure goes straight back */
     bool exclusive;                /* nobody else may consume the queue */
-    ace_handler *handler;          /* NULL: pull */
-    void *user;                    /* of the handler */
+    ace_cancel *cancel;   /* one reference is kept, for ace_consumer_cancel(); NULL: none */
+    ace_handler *handler; /* NULL: pull */
+    void *user;           /* of the handler */
     /* Called once, with `user`, when no handler can run any more: by the last handler's thread, or
      * in ace_consumer_drain(), ace_consumer_close(), ace_consumer_release() or
      * ace_connection_close(). Not called when opening fails. May be NULL. */
@@ -113,6 +114,8 @@ typedef struct ace_consumer_counters {
 void ace_consumer_count(const ace_consumer *consumer, ace_consumer_counters *counters);
 bool ace_consumer_is_subscribed(const ace_consumer *consumer);
 const char *ace_consumer_queue(const ace_consumer *consumer);
+/* The token of the options, for calls that are given no other; borrowed, may be NULL. */
+ace_cancel *ace_consumer_cancel(const ace_consumer *consumer);
 /* Whether the calling thread is inside this consumer's handler. */
 bool ace_consumer_is_current(const ace_consumer *consumer);
 

@@ -93,6 +93,7 @@ static ace_code copy_options(ace_consumer *consumer, const ace_consumer_options 
     consumer->handler = options->handler;
     consumer->user = options->user;
     consumer->destructor = options->destructor;
+    consumer->cancel = options->cancel == NULL ? NULL : ace_cancel_keep(options->cancel);
     const ace_policy *policy = consumer->has_policy ? &consumer->policy : NULL;
     ace_code code = ace_ladder_build(consumer->queue, policy, &consumer->ladder, error);
     if (code != ACE_OK) {
@@ -133,6 +134,7 @@ static void free_parts(ace_consumer *consumer)
     ace_ladder_release(&consumer->ladder);
     ace_table_release(&consumer->arguments);
     ace_codec_release(consumer->codec);
+    ace_cancel_release(consumer->cancel);
     free(consumer->queue);
     free(consumer->tag);
 }
@@ -292,7 +294,7 @@ ace_code ace_consumer_open(ace_connection *connection, const ace_consumer_option
         ace_loop_is_current(ace_link_loop(connection->publishing))) {
         return ace_fail(error, ACE_FROM_HANDLER, "not from a thread of the library");
     }
-    ace_consumer *consumer;
+    ace_consumer *consumer = NULL;
     code = make(connection, options, &consumer, error);
     if (code != ACE_OK) {
         return code;

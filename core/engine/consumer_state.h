@@ -81,6 +81,7 @@ struct acemq_consumer {
     ace_handler *handler; /* NULL: pull */
     void *user;
     void (*destructor)(void *user);
+    ace_cancel *cancel; /* a reference; NULL */
 
     ace_inbox inbox;
 

@@ -1,0 +1,265 @@
+#include "acemq/consumer.h"
+
+#include "arguments.h"
+#include "client.h"
+#include "engine/consumer.h"
+#include "engine/waiter.h"
+#include "policy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_RELEASE          sizeof(acemq_consumer_options)
+#define COUNTERS_FIRST_RELEASE sizeof(acemq_consumer_counters)
+
+static const acemq_consumer_options defaults = ACEMQ_CONSUMER_OPTIONS_INIT;
+
+acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t size)
+{
+    return (acemq_status)ace_options_fill(options, size, &defaults, sizeof defaults, FIRST_RELEASE,
+                                          "options", NULL);
+}
+
+/* The application's handler, behind the engine's. */
+typedef struct pushed {
+    acemq_handler handler;
+    void *user;
+    acemq_destructor destructor;
+} pushed;
+
+static ace_outcome handle(ace_delivery *delivery, void *user)
+{
+    const pushed *given = user;
+    return (ace_outcome)given->handler(delivery, given->user);
+}
+
+static void free_pushed(void *user)
+{
+    pushed *given = user;
+    if (given->destructor != NULL) {
+        given->destructor(given->user);
+    }
+    free(given);
+}
+
+static ace_code check_options(const acemq_consumer_options *options, ace_error **error)
+{
+    const struct {
+        int64_t value;
+        int64_t least;
+        int64_t most;
+        const char *name;
+    } numbers[] = {
+        {options->timeout, 0, INT64_MAX, "timeout"},
+        {options->prefetch_bytes, 0, INT64_MAX, "prefetch_bytes"},
+        {options->acknowledgement_limit, 0, INT64_MAX, "acknowledgement_limit"},
+        {options->declare, ACEMQ_DECLARE_YES, ACEMQ_DECLARE_VERIFY, "declare"},
+        {options->requeue_on_failure, 0, 1, "requeue_on_failure"},
+        {options->exclusive, 0, 1, "exclusive"},
+    };
+    ace_code code = ace_argument_optional_text(options->tag, "tag", error);
+    for (size_t i = 0; code == ACE_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
+        code = ace_argument_range(numbers[i].value, numbers[i].least, numbers[i].most,
+                                  numbers[i].name, error);
+    }
+    return code == ACE_OK ? ace_prefetch_check(options->prefetch, error) : code;
+}
+
+/* Everything that can be refused before a thought is spent on the broker. */
+static ace_code read_options(const acemq_connection *connection, const char *queue,
+                             const acemq_consumer_options *given, acemq_consumer_options *options,
+                             acemq_consumer **consumer, ace_error **error)
+{
+    *options = defaults;
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        code = ace_argument_text(queue, "queue", error);
+    }
+    if (code == ACE_OK && given != NULL) {
+        code = ace_options_read(given, sizeof defaults, FIRST_RELEASE, options, "options", error);
+    }
+    if (code == ACE_OK) {
+        code = check_options(options, error);
+    }
+    return code == ACE_OK ? ace_argument_present(consumer, "consumer", error) : code;
+}
+
+static ace_code open_consumer(acemq_connection *connection, const char *queue,
+                              const acemq_consumer_options *given, pushed *handler,
+                              acemq_consumer **consumer, ace_error **error)
+{
+    ace_policy policy;
+    ace_code code = ace_policy_from_public(given->retry, &policy, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    ace_cancel *cancel = ace_client_cancel(connection, given->cancel);
+    ace_consumer_options options;
+    ace_consumer_options_init(&options);
+    options.queue = queue;
+    options.retry = given->retry == NULL ? NULL : &policy;
+    options.codec = given->codec;
+    options.arguments = given->arguments == NULL ? NULL : &given->arguments->table;
+    options.tag = given->tag;
+    options.prefetch = given->prefetch;
+    options.prefetch_bytes = given->prefetch_bytes;
+    options.acknowledgement_limit = given->acknowledgement_limit;
+    options.verify = given->declare == ACEMQ_DECLARE_VERIFY;
+    options.requeue_on_failure = given->requeue_on_failure != 0;
+    options.exclusive = given->exclusive != 0;
+    options.cancel = cancel;
+    if (handler != NULL) {
+        options.handler = handle;
+        options.user = handler;
+        options.destructor = free_pushed;
+    }
+    return ace_consumer_open(connection, &options, ace_deadline_after(given->timeout), cancel,
+                             consumer, error);
+}
+
+acemq_status acemq_consume(acemq_connection *connection, const char *queue,
+                           const acemq_consumer_options *options, acemq_handler handler, void *user,
+                           acemq_destructor destructor, acemq_consumer **consumer,
+                           acemq_error **error)
+{
+    acemq_consumer_options read;
+    ace_code code = read_options(connection, queue, options, &read, consumer, error);
+    if (code == ACE_OK && handler == NULL) {
+        code = ace_argument_present(NULL, "handler", error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    pushed *given = malloc(sizeof *given);
+    if (given == NULL) {
+        return (acemq_status)ace_fail_memory(error);
+    }
+    *given = (pushed){handler, user, destructor};
+    code = open_consumer(connection, queue, &read, given, consumer, error);
+    if (code != ACE_OK) {
+        free(given);
+    }
+    return (acemq_status)code;
+}
+
+acemq_status acemq_consumer_open(acemq_connection *connection, const char *queue,
+                                 const acemq_consumer_options *options, acemq_consumer **consumer,
+                                 acemq_error **error)
+{
+    acemq_consumer_options read;
+    ace_code code = read_options(connection, queue, options, &read, consumer, error);
+    if (code == ACE_OK) {
+        code = open_consumer(connection, queue, &read, NULL, consumer, error);
+    }
+    return (acemq_status)code;
+}
+
+/* The first member of every consumer is its handle. */
+static const ace_handle *handle_of(const acemq_consumer *consumer)
+{
+    return (const ace_handle *)(const void *)consumer;
+}
+
+static ace_code check(const acemq_consumer *consumer, ace_error **error)
+{
+    return ace_handle_check(handle_of(consumer), ACE_CONSUMER_MAGIC, "consumer", error);
+}
+
+/* For what reads, and for what a closed consumer still has to hand out. */
+static ace_code check_known(const acemq_consumer *consumer, ace_error **error)
+{
+    return ace_handle_check_open_or_closed(handle_of(consumer), ACE_CONSUMER_MAGIC, "consumer",
+                                           error);
+}
+
+acemq_status acemq_consumer_next(acemq_consumer *consumer, int64_t timeout,
+                                 acemq_delivery **delivery, acemq_error **error)
+{
+    ace_code code = check(consumer, error);
+    if (code == ACE_OK) {
+        code = ace_argument_timeout(timeout, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_argument_present(delivery, "delivery", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_consumer_next(consumer, ace_deadline_after(timeout),
+                                 ace_consumer_cancel(consumer), delivery, error);
+    }
+    return (acemq_status)code;
+}
+
+void acemq_consumer_wake(acemq_consumer *consumer)
+{
+    if (check_known(consumer, NULL) == ACE_OK) {
+        ace_consumer_wake(consumer);
+    }
+}
+
+int acemq_consumer_fd(const acemq_consumer *consumer)
+{
+    return check_known(consumer, NULL) == ACE_OK ? ace_consumer_descriptor(consumer) : -1;
+}
+
+acemq_status acemq_consumer_drain(acemq_consumer *consumer, int64_t timeout, int *finished,
+                                  acemq_error **error)
+{
+    if (finished != NULL) {
+        *finished = 0;
+    }
+    ace_code code = check(consumer, error);
+    if (code == ACE_OK) {
+        code = ace_argument_timeout(timeout, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_consumer_drain(consumer, ace_deadline_after(timeout),
+                                  ace_consumer_cancel(consumer), error);
+    }
+    if (code == ACE_OK && finished != NULL) {
+        *finished = 1;
+    }
+    return (acemq_status)code;
+}
+
+acemq_status acemq_consumer_close(acemq_consumer *consumer, acemq_error **error)
+{
+    ace_code code = check(consumer, error);
+    return (acemq_status)(code == ACE_OK ? ace_consumer_close(consumer, error) : code);
+}
+
+void acemq_consumer_free(acemq_consumer *consumer)
+{
+    ace_consumer_release(consumer);
+}
+
+acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
+                                         acemq_consumer_counters *counters, acemq_error **error)
+{
+    ace_code code = check_known(consumer, error);
+    if (code == ACE_OK) {
+        code = ace_argument_present(counters, "counters", error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    ace_consumer_counters counted;
+    ace_consumer_count(consumer, &counted);
+    acemq_consumer_counters known = {.acknowledged = counted.acknowledged,
+                                     .rejected = counted.rejected,
+                                     .retried = counted.retried,
+                                     .dead_lettered = counted.dead_lettered,
+                                     .parked = counted.parked,
+                                     .duplicates = counted.duplicates,
+                                     .in_flight = counted.in_flight,
+                                     .waiting = counted.waiting,
+                                     .delivered = counted.delivered,
+                                     .hops_failed = counted.hops_failed,
+                                     .rungs_missing = counted.rungs_missing};
+    return (acemq_status)ace_options_fill(counters, counters->size, &known, sizeof known,
+                                          COUNTERS_FIRST_RELEASE, "counters", error);
+}
+
+int acemq_consumer_subscribed(const acemq_consumer *consumer)
+{
+    return check_known(consumer, NULL) == ACE_OK && ace_consumer_is_subscribed(consumer);
+}
