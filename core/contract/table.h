@@ -90,7 +90,8 @@ ace_code ace_table_copy_arrived(ace_table *table, const amqp_table_t *from, ace_
 ace_code ace_value_copy(ace_arena *arena, const amqp_field_value_t *from, amqp_field_value_t *to,
                         ace_error **error);
 
-/* Same names with same kinds and values, in any order; floats compare by their bits. */
+/* Same names with same kinds and values, in any order, but those of one name in theirs; floats
+ * compare by their bits. */
 bool ace_table_equal(const amqp_table_t *a, const amqp_table_t *b);
 bool ace_value_equal(const amqp_field_value_t *a, const amqp_field_value_t *b);
 

@@ -113,25 +113,35 @@ bool ace_value_equal(const amqp_field_value_t *a, const amqp_field_value_t *b)
     }
 }
 
-static int count_equal(const amqp_table_t *table, const amqp_table_entry_t *wanted)
+/* How many entries before `index` have its name. */
+static int rank_of(const amqp_table_t *table, int index)
 {
-    int count = 0;
-    for (int i = 0; i < table->num_entries; i++) {
-        if (same_bytes(table->entries[i].key, wanted->key) &&
-            ace_value_equal(&table->entries[i].value, &wanted->value)) {
-            count++;
-        }
+    int rank = 0;
+    for (int i = 0; i < index; i++) {
+        rank += same_bytes(table->entries[i].key, table->entries[index].key) ? 1 : 0;
     }
-    return count;
+    return rank;
 }
 
+static const amqp_field_value_t *find_ranked(const amqp_table_t *table, amqp_bytes_t name, int rank)
+{
+    for (int i = 0; i < table->num_entries; i++) {
+        if (same_bytes(table->entries[i].key, name) && rank-- == 0) {
+            return &table->entries[i].value;
+        }
+    }
+    return NULL;
+}
+
+/* Every pair is compared once: nested tables would else be compared 2^depth times. */
 bool ace_table_equal(const amqp_table_t *a, const amqp_table_t *b)
 {
     if (a->num_entries != b->num_entries) {
         return false;
     }
     for (int i = 0; i < a->num_entries; i++) {
-        if (count_equal(a, &a->entries[i]) != count_equal(b, &a->entries[i])) {
+        const amqp_field_value_t *other = find_ranked(b, a->entries[i].key, rank_of(a, i));
+        if (other == NULL || !ace_value_equal(&a->entries[i].value, other)) {
             return false;
         }
     }
