@@ -126,7 +126,7 @@ static ace_code build(const ace_hop *hop, ace_head *head, ace_error **error)
     }
     if (code == ACE_OK) {
         ace_head_seal(head);
-        code = ace_properties_check(&head->properties, hop->frame_max, error);
+        code = ace_properties_sendable(&head->properties, hop->frame_max, error);
     }
     return code;
 }

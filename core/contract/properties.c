@@ -106,8 +106,8 @@ size_t ace_content_header_room(size_t frame_max)
     return frame_max > overhead ? frame_max - overhead : 0;
 }
 
-ace_code ace_properties_check(const amqp_basic_properties_t *properties, size_t frame_max,
-                              ace_error **error)
+ace_code ace_properties_sendable(const amqp_basic_properties_t *properties, size_t frame_max,
+                                 ace_error **error)
 {
     for (size_t i = 0; i < SHORT_STRINGS; i++) {
         size_t length = string_at(properties, i)->len;

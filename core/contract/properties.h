@@ -42,7 +42,7 @@ size_t ace_content_header_room(size_t frame_max);
 /* Can this be sent at all: short strings within 255 bytes, headers that pass ace_table_sendable(),
  * and the whole within one frame of `frame_max` bytes (0: no limit). ACE_LIMIT or
  * ACE_INVALID_ARGUMENT with field and limit. */
-ace_code ace_properties_check(const amqp_basic_properties_t *properties, size_t frame_max,
-                              ace_error **error);
+ace_code ace_properties_sendable(const amqp_basic_properties_t *properties, size_t frame_max,
+                                 ace_error **error);
 
 #endif

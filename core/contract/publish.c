@@ -89,7 +89,7 @@ static ace_code build(const ace_publication *publication, ace_head *head, ace_er
     }
     if (code == ACE_OK) {
         ace_head_seal(head);
-        code = ace_properties_check(&head->properties, publication->frame_max, error);
+        code = ace_properties_sendable(&head->properties, publication->frame_max, error);
     }
     return code;
 }

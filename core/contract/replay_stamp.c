@@ -56,7 +56,7 @@ static ace_code build(const ace_replay_stamp *stamp, ace_head *head, ace_error *
     }
     if (code == ACE_OK) {
         ace_head_seal(head);
-        code = ace_properties_check(&head->properties, stamp->frame_max, error);
+        code = ace_properties_sendable(&head->properties, stamp->frame_max, error);
     }
     return code;
 }

@@ -229,12 +229,12 @@ START_TEST(headers_larger_than_a_frame_are_measured_before)
     amqp_basic_properties_t properties = {._flags = AMQP_BASIC_HEADERS_FLAG,
                                           .headers = table.table};
     size_t size = ace_properties_encoded_size(&properties);
-    SUCCEEDS(ace_properties_check(&properties, size + 20, &error));
-    SUCCEEDS(ace_properties_check(&properties, 0, &error));
-    FAILS_WITH(ace_properties_check(&properties, size + 19, &error), ACE_LIMIT,
+    SUCCEEDS(ace_properties_sendable(&properties, size + 20, &error));
+    SUCCEEDS(ace_properties_sendable(&properties, 0, &error));
+    FAILS_WITH(ace_properties_sendable(&properties, size + 19, &error), ACE_LIMIT,
                "headers and properties take");
-    FAILS_WITH(ace_properties_check(&properties, 4096, &error), ACE_LIMIT, "one frame holds 4076");
-    FAILS_WITH(ace_properties_check(&properties, 3, &error), ACE_LIMIT, "one frame holds 0");
+    FAILS_WITH(ace_properties_sendable(&properties, 4096, &error), ACE_LIMIT, "one frame holds 4076");
+    FAILS_WITH(ace_properties_sendable(&properties, 3, &error), ACE_LIMIT, "one frame holds 0");
     ace_table_release(&table);
 }
 END_TEST
@@ -245,13 +245,13 @@ START_TEST(a_short_property_of_256_bytes_is_refused_by_name)
     memset(text, 'x', 256);
     amqp_basic_properties_t properties = {._flags = AMQP_BASIC_MESSAGE_ID_FLAG,
                                           .message_id = {256, text}};
-    FAILS_WITH(ace_properties_check(&properties, 131072, &error), ACE_LIMIT,
+    FAILS_WITH(ace_properties_sendable(&properties, 131072, &error), ACE_LIMIT,
                "message id has 256 bytes, the limit is 255");
     properties.message_id.len = 255;
-    SUCCEEDS(ace_properties_check(&properties, 131072, &error));
+    SUCCEEDS(ace_properties_sendable(&properties, 131072, &error));
     properties = (amqp_basic_properties_t){._flags = AMQP_BASIC_CONTENT_TYPE_FLAG,
                                            .content_type = {256, text}};
-    FAILS_WITH(ace_properties_check(&properties, 131072, &error), ACE_LIMIT, "content type");
+    FAILS_WITH(ace_properties_sendable(&properties, 131072, &error), ACE_LIMIT, "content type");
 }
 END_TEST
 
