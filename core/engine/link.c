@@ -20,7 +20,7 @@ ace_code ace_link_new(const ace_settings *settings, const ace_url *url, const ch
     atomic_init(&link->stopped, false);
     atomic_init(&link->frame_max_now, (unsigned)settings->frame_max);
     ace_list_init(&link->listeners);
-    link->failing.run = fail_now;
+    ace_link_state_init(link);
     ace_link_stream_init(link);
     ace_channels_init(link);
     char name[32];
@@ -68,7 +68,7 @@ static void conclude_first(void *user)
         link->failure = NULL;
         ace_link_come_down(link, error);
     }
-    if (link->state == ACE_LINK_OPEN) {
+    if (link->epoch > 0) { /* it may be lost again by now: that is no failure of this call */
         request->code = ACE_OK;
     } else if (link->error != NULL) {
         request->code = ace_error_move(&request->error, ace_error_copy(link->error));

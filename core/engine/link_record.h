@@ -97,6 +97,7 @@ struct ace_link {
 
 /* link_state.c */
 extern const char *const ace_link_state_names[];
+void ace_link_state_init(ace_link *link);
 void ace_link_set_state(ace_link *link, ace_link_state state);
 void ace_link_begin(ace_link *link); /* to connect */
 /* The connection is gone, or did not come about. Takes the error over. */

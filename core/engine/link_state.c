@@ -150,6 +150,11 @@ static void fail_now(ace_deferral *deferral)
     ace_link_come_down(link, error);
 }
 
+void ace_link_state_init(ace_link *link)
+{
+    link->failing.run = fail_now;
+}
+
 void ace_link_fail(ace_link *link, ace_error *error)
 {
     bool alive = link->state == ACE_LINK_CONNECTING || link->state == ACE_LINK_OPEN ||

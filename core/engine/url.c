@@ -231,7 +231,7 @@ static ace_code read_host(part text, ace_endpoint *endpoint, part *rest, ace_err
 
 static ace_code read_endpoint(part text, ace_endpoint *endpoint, ace_error **error)
 {
-    part rest;
+    part rest = text;
     ace_code code = read_host(text, endpoint, &rest, error);
     if (code != ACE_OK) {
         return code;
@@ -389,7 +389,7 @@ static ace_code set_defaults(ace_url *url, ace_error **error)
 static ace_code parse_parts(const char *text, ace_url *url, ace_error **error)
 {
     part whole = {text, text, text + strlen(text)};
-    part rest;
+    part rest = whole;
     ace_code code = check_characters(whole, error);
     if (code == ACE_OK) {
         code = read_scheme(whole, url, &rest, error);
