@@ -233,7 +233,8 @@ START_TEST(headers_larger_than_a_frame_are_measured_before)
     SUCCEEDS(ace_properties_sendable(&properties, 0, &error));
     FAILS_WITH(ace_properties_sendable(&properties, size + 19, &error), ACE_LIMIT,
                "headers and properties take");
-    FAILS_WITH(ace_properties_sendable(&properties, 4096, &error), ACE_LIMIT, "one frame holds 4076");
+    FAILS_WITH(ace_properties_sendable(&properties, 4096, &error), ACE_LIMIT,
+               "one frame holds 4076");
     FAILS_WITH(ace_properties_sendable(&properties, 3, &error), ACE_LIMIT, "one frame holds 0");
     ace_table_release(&table);
 }
