@@ -129,7 +129,8 @@ ace_code ace_message_encode(const acemq_message *message, const ace_connection *
     const amqp_basic_properties_t *properties = &verbatim;
     if (message->verbatim) {
         fill_verbatim(message, &verbatim);
-        code = ace_properties_check(&verbatim, ace_link_frame_max(connection->publishing), error);
+        code =
+            ace_properties_sendable(&verbatim, ace_link_frame_max(connection->publishing), error);
     } else {
         code = build_head(message, connection, exchange, routing_key, &head, error);
         properties = &head.properties;
