@@ -92,6 +92,9 @@ ace_code ace_json_read(const char *text, size_t length, json_t **json, ace_error
     const char *data = marked.length > 0 ? (const char *)marked.data : "";
     *json = json_loadb(data, marked.length, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &fault);
     ace_buffer_free(&marked);
+    if (*json == NULL && json_error_code(&fault) == json_error_out_of_memory) {
+        return ace_fail_memory(error);
+    }
     if (*json == NULL) {
         return ace_fail(error, ACE_PARSE, "line %d, column %d: %s", fault.line, fault.column,
                         fault.text);
