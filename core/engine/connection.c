@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define EVENT_LIMIT 1024
+#define EVENT_LIMIT 10000 /* of each kind */
 #define GOODBYE     500 /* ms for the links' goodbye, where the budget is used up */
 
 enum { PHASE_OPEN, PHASE_STOPPED, PHASE_DRAINED, PHASE_CLOSED };
