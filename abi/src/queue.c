@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 #include "client.h"
+#include "contract/table.h"
 #include "engine/session.h"
 #include "engine/waiter.h"
 #include "patterns/browser.h"
@@ -22,8 +23,26 @@ struct acemq_browser {
     atomic_bool busy;
 };
 
-acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, int64_t timeout,
-                               uint64_t *ready, uint64_t *consumers, acemq_error **error)
+/* An empty name is to the broker the queue that the channel declared last. */
+static ace_code check_call(acemq_connection *connection, const char *queue, int64_t timeout,
+                           ace_error **error)
+{
+    ace_code code = ace_connection_check(connection, error);
+    if (code == ACE_OK) {
+        code = ace_argument_text(queue, "queue", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_name_check("queue", ace_bytes_of(queue), error);
+    }
+    if (code == ACE_OK && *queue == '\0') {
+        code = ace_fail(error, ACE_INVALID_ARGUMENT, "queue is empty");
+        ace_error_field(error, "queue", 0);
+    }
+    return code == ACE_OK ? ace_argument_timeout(timeout, error) : code;
+}
+
+static ace_code check_call(const acemq_connection *connection, const char *queue, int64_t timeout,
+                           ace_error **error)
 {
     ace_code code = ace_connection_check(connection, error);
     if (code == ACE_OK) {
@@ -40,6 +59,13 @@ acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, 
     if (code == ACE_OK) {
         code = ace_argument_timeout(timeout, error);
     }
+    return code;
+}
+
+acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, int64_t timeout,
+                               uint64_t *ready, uint64_t *consumers, acemq_error **error)
+{
+    ace_code code = check_call(connection, queue, timeout, error);
     ace_session *session = NULL;
     if (code == ACE_OK) {
         code = ace_session_new(connection->consuming, &session, error);
@@ -51,6 +77,42 @@ acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, 
     }
     ace_session_free(session);
     return (acemq_status)code;
+}
+
+static acemq_status empty_queue(acemq_connection *connection, amqp_method_number_t id,
+                                const void *method, int64_t timeout, uint64_t *messages,
+                                acemq_error **error)
+{
+    ace_reply reply;
+    ace_code code =
+        ace_link_rpc(connection->consuming, id, method, &reply, ace_deadline_after(timeout),
+                     ace_client_cancel(connection, NULL), error);
+    if (code == ACE_OK && messages != NULL) {
+        *messages = reply.message_count;
+    }
+    return (acemq_status)code;
+}
+
+acemq_status acemq_queue_purge(acemq_connection *connection, const char *queue, int64_t timeout,
+                               uint64_t *messages, acemq_error **error)
+{
+    ace_code code = check_call(connection, queue, timeout, error);
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    amqp_queue_purge_t purge = {.queue = ace_bytes_to_amqp(ace_bytes_of(queue))};
+    return empty_queue(connection, AMQP_QUEUE_PURGE_METHOD, &purge, timeout, messages, error);
+}
+
+acemq_status acemq_queue_delete(acemq_connection *connection, const char *queue, int64_t timeout,
+                                uint64_t *messages, acemq_error **error)
+{
+    ace_code code = check_call(connection, queue, timeout, error);
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    amqp_queue_delete_t delete = {.queue = ace_bytes_to_amqp(ace_bytes_of(queue))};
+    return empty_queue(connection, AMQP_QUEUE_DELETE_METHOD, &delete, timeout, messages, error);
 }
 
 acemq_status acemq_browser_options_init(acemq_browser_options *options, size_t size)

@@ -17,6 +17,28 @@ ACEMQ_API acemq_status acemq_queue_count(acemq_connection *connection, const cha
                                          acemq_error **error);
 
 /**
+ * Throws the ready messages of a queue away; deliveries that are unacknowledged stay.
+ * @param messages how many there were; may be NULL
+ * Errors: ACEMQ_E_NOT_FOUND, ACEMQ_E_ACCESS_REFUSED, those of the connection.
+ */
+ACEMQ_API acemq_status acemq_queue_purge(acemq_connection *connection, const char *queue,
+                                         int64_t timeout, uint64_t *messages, acemq_error **error);
+
+/**
+ * Deletes a queue with all that lies in it; its consumers are cancelled. A queue that does not
+ * exist is as good as deleted: ACEMQ_OK and 0 messages.
+ * @param messages how many lay in it; may be NULL
+ * Errors: ACEMQ_E_ACCESS_REFUSED, ACEMQ_E_LOCKED (another client's own), those of the connection.
+ */
+ACEMQ_API acemq_status acemq_queue_delete(acemq_connection *connection, const char *queue,
+                                          int64_t timeout, uint64_t *messages, acemq_error **error);
+
+/** Deletes a queue with what is in it. @param messages how many that were; may be NULL. One that is
+ * missing counts 0. Errors: ACEMQ_E_ACCESS_REFUSED, ACEMQ_E_LOCKED, those of the connection. */
+ACEMQ_API acemq_status acemq_queue_delete(acemq_connection *connection, const char *queue,
+                                          int64_t timeout, uint64_t *messages, acemq_error **error);
+
+/**
  * Looks through a queue from its head. What it has read is held, and put back in its order when the
  * browser is freed; the broker marks it redelivered. One thread at a time. Owned, freed with
  * acemq_browser_free().
