@@ -246,8 +246,15 @@ void ace_consumer_stop(ace_consumer *consumer)
     /* The cancel goes first, so that the broker does not send back at once what it gets. */
     ace_subscription_stop(consumer);
     settle_unseen(&left, ace_settle_return);
-    ace_settle_end_waits(consumer);
     ace_settle_flush(consumer);
+    if (ace_subscription_is_quiet(consumer)) {
+        ace_consumer_wind_up(consumer);
+    }
+}
+
+void ace_consumer_wind_up(ace_consumer *consumer)
+{
+    ace_settle_end_waits(consumer);
     ace_consumer_finish(consumer);
 }
 

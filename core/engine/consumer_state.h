@@ -133,8 +133,11 @@ void ace_consumer_timer(ace_consumer *consumer, ace_timer *timer, int64_t delay)
 
 void ace_consumer_staffing_due(ace_timer *timer);
 
-/* Takes no more work: puts back what is not begun, ends the waits. */
+/* Takes no more work: cancels, and puts back what is not begun. */
 void ace_consumer_stop(ace_consumer *consumer);
+/* Stopping, and the broker delivers no more: what waits here goes back to the queue now, where this
+ * consumer cannot get it again. */
+void ace_consumer_wind_up(ace_consumer *consumer);
 /* Ended by itself: `why` is what pulls answer from here on. */
 void ace_consumer_end(ace_consumer *consumer, const ace_error *why);
 /* The channel is gone, and with it all that came on it. */

@@ -47,7 +47,7 @@ static void failed(ace_consumer *consumer, const ace_error *error)
     ace_subscription *subscription = &consumer->subscription;
     subscription->stage = ACE_SUBSCRIPTION_NONE;
     if (consumer->stopping) {
-        ace_consumer_finish(consumer);
+        ace_consumer_wind_up(consumer);
         return;
     }
     if (ace_error_code(error) == ACE_CONNECTION_LOST) {
@@ -325,7 +325,7 @@ static void cancelled(ace_call *call, const amqp_method_t *reply, ace_content *c
     }
     subscription->stage = ACE_SUBSCRIPTION_HELD_OFF;
     if (consumer->stopping) {
-        ace_consumer_finish(consumer);
+        ace_consumer_wind_up(consumer);
     } else {
         ace_window_released(consumer, 0);
     }
@@ -340,8 +340,9 @@ void ace_subscription_cancel(ace_consumer *consumer)
                          &cancel, NULL) == ACE_OK) {
         subscription->stage = ACE_SUBSCRIPTION_CANCELLING;
         atomic_store(&consumer->subscribed, false);
+    } else if (consumer->stopping) {
+        ace_consumer_wind_up(consumer); /* without memory: closing the channel ends it */
     }
-    /* Else memory is gone: more is held than was asked for, or the channel ends it, closing. */
 }
 
 void ace_subscription_stop(ace_consumer *consumer)

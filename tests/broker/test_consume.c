@@ -1,0 +1,572 @@
+/* Consuming by push and by pull: what comes, in what order, and what may be done meanwhile. */
+#include "broker/consuming.h"
+
+#include <poll.h>
+#include <pthread.h>
+
+static void open_with_queue(consume_bench *bench, const char *name)
+{
+    bench_open(bench, name);
+    declare_queue(bench, bench->queue, "quorum", 0);
+}
+
+START_TEST(an_accepted_message_is_acknowledged_and_gone)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    open_with_queue(&bench, "accepted");
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    ck_assert(ace_consumer_is_subscribed(consumer));
+    put_text(&bench, "hello");
+    AWAIT(counted(consumer).acknowledged == 1);
+    ck_assert_int_eq(atomic_load(&record.calls), 1);
+    ck_assert_str_eq(record.bodies[0], "hello");
+    ck_assert_uint_eq(counted(consumer).in_flight, 0);
+    ck_assert_uint_eq(counted(consumer).delivered, 1);
+    MUST(ace_consumer_close(consumer, &error));
+    ck_assert_int_eq(ace_consumer_close(consumer, NULL), ACE_CLOSED);
+    ace_consumer_release(consumer);
+    ck_assert_int_eq(count_of(&bench, bench.queue), 0);
+    AWAIT(atomic_load(&record.destroyed) == 1);
+    bench_close(&bench, NULL);
+    ck_assert_int_eq(atomic_load(&record.destroyed), 1);
+}
+END_TEST
+
+START_TEST(messages_are_handled_one_at_a_time_in_their_order)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED, .pause = 3};
+    open_with_queue(&bench, "order");
+    for (int i = 0; i < 30; i++) {
+        char body[16];
+        snprintf(body, sizeof body, "%d", i);
+        put_text(&bench, body);
+    }
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    AWAIT(counted(consumer).acknowledged == 30);
+    for (int i = 0; i < 30; i++) {
+        ck_assert_int_eq(atoi(record.bodies[i]), i);
+    }
+    ck_assert_int_eq(atomic_load(&record.most_running), 1);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(an_empty_body_is_a_message_of_length_zero)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED, .fail_first = 1};
+    ace_policy policy = ace_policy_fixed(2, 10);
+    open_with_queue(&bench, "empty");
+    ace_consumer *consumer = consume(&bench, &record, &policy);
+    put_text(&bench, "");
+    AWAIT(counted(consumer).acknowledged == 1);
+    ck_assert_int_eq(atomic_load(&record.calls), 2);
+    ck_assert_str_eq(record.bodies[1], "");
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+/* --- opening --- */
+
+static ace_code try_open(consume_bench *bench, const ace_consumer_options *options,
+                         ace_error **error)
+{
+    ace_consumer *consumer = NULL;
+    return ace_consumer_open(bench->connection, options, soon(), NULL, &consumer, error);
+}
+
+START_TEST(a_missing_source_is_named_and_not_made)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    ace_error *error = NULL;
+    bench_open(&bench, "missing");
+    ace_consumer_options options = options_of(&bench, &record, NULL);
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), bench.queue));
+    ck_assert_int_eq(ace_error_reply(error), 404);
+    ace_error_free(error);
+    ck_assert_int_eq(count_of(&bench, bench.queue), -1);
+    ck_assert_int_eq(count_of(&bench, dlq(&bench)), -1);
+    ck_assert_int_eq(atomic_load(&record.destroyed), 0);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_failure_queue_that_differs_stops_the_consumer_and_is_named)
+{
+    consume_bench bench;
+    ace_error *error = NULL;
+    open_with_queue(&bench, "differs");
+    declare_queue(&bench, dlq(&bench), "quorum", 0);
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_DIFFERS);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), dlq(&bench)));
+    ace_error_free(error);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_prefetch_that_would_be_sent_as_unlimited_is_refused)
+{
+    consume_bench bench;
+    ace_error *error = NULL;
+    open_with_queue(&bench, "prefetch");
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    const int64_t bad[] = {0, -1, 65536, INT64_MAX};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        options.prefetch = bad[i];
+        ck_assert_int_eq(try_open(&bench, &options, &error), ACE_LIMIT);
+        ck_assert_ptr_nonnull(strstr(ace_error_message(error), "prefetch"));
+        ace_error_free(error);
+        error = NULL;
+    }
+    options.prefetch = 65535;
+    ace_consumer *consumer = consume_with(&bench, &options);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_name_whose_derived_names_are_too_long_is_refused_at_once)
+{
+    consume_bench bench;
+    ace_error *error = NULL;
+    char name[260];
+    bench_open(&bench, "long");
+    memset(name, 'q', sizeof name);
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    options.queue = name;
+    name[249] = '\0'; /* with ".parked" 256 bytes */
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_LIMIT);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), "255"));
+    ace_error_free(error);
+    error = NULL;
+    name[248] = '\0'; /* fits, and does not exist */
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_NOT_FOUND);
+    ace_error_free(error);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(verify_declares_nothing_and_names_all_that_is_missing)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_FAILED};
+    ace_policy policy = ace_policy_fixed(2, 60000);
+    ace_error *error = NULL;
+    open_with_queue(&bench, "verify");
+    ace_consumer_options options = options_of(&bench, &record, &policy);
+    options.verify = true;
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_NOT_FOUND);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), dlq(&bench)));
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), named(&bench, ".parked")));
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), named(&bench, ".retry.1m")));
+    ace_error_free(error);
+    ck_assert_int_eq(count_of(&bench, dlq(&bench)), -1);
+    options.verify = false;
+    ace_consumer_release(consume_with(&bench, &options));
+    options.verify = true;
+    ace_consumer_release(consume_with(&bench, &options));
+    bench_close(&bench, (const char *const[]){".retry.1m", NULL});
+}
+END_TEST
+
+START_TEST(a_second_consumer_of_an_exclusive_one_is_refused)
+{
+    consume_bench bench;
+    ace_error *error = NULL;
+    bench_open(&bench, "exclusive");
+    declare_queue(&bench, bench.queue, "classic", 0); /* of quorum queues it is not kept */
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    options.exclusive = true;
+    ace_consumer *consumer = consume_with(&bench, &options);
+    ck_assert_int_eq(try_open(&bench, &options, &error), ACE_ACCESS_REFUSED);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), bench.queue));
+    ace_error_free(error);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+/* --- pull --- */
+
+static ace_delivery *pull(ace_consumer *consumer)
+{
+    ace_delivery *delivery = NULL;
+    MUST(ace_consumer_next(consumer, soon(), NULL, &delivery, &error));
+    return delivery;
+}
+
+static bool is_readable(const ace_consumer *consumer)
+{
+    struct pollfd polled = {.fd = ace_consumer_descriptor(consumer), .events = POLLIN};
+    return poll(&polled, 1, 0) == 1;
+}
+
+START_TEST(pulling_holds_several_unsettled_and_settles_each_once)
+{
+    consume_bench bench;
+    open_with_queue(&bench, "pull");
+    ace_consumer *consumer = consume(&bench, NULL, NULL);
+    ck_assert(!is_readable(consumer));
+    put_with_id(&bench, "a", "A");
+    put_with_id(&bench, "b", "B");
+    ace_delivery *first = pull(consumer);
+    ace_delivery *second = pull(consumer);
+    assert_text(ace_delivery_envelope(first)->id, "a");
+    assert_text(ace_delivery_envelope(second)->id, "b");
+    ck_assert_str_eq(ace_delivery_queue(first), bench.queue);
+    ck_assert_str_eq(ace_delivery_exchange(first), "");
+    ck_assert_str_eq(ace_delivery_routing_key(first), bench.queue);
+    ck_assert(!ace_delivery_redelivered(first));
+    ck_assert_uint_eq(counted(consumer).in_flight, 2);
+    MUST(ace_delivery_settle(second, ACE_ACCEPTED, NULL, &error));
+    ck_assert_int_eq(ace_delivery_settle(second, ACE_FAILED, NULL, NULL), ACE_SETTLED);
+    ck_assert_int_eq(ace_delivery_put_back(second, NULL), ACE_SETTLED);
+    MUST(ace_delivery_settle(first, ACE_REJECTED, "of no use", &error));
+    assert_text(ace_delivery_body(first), "A"); /* still there for its reader */
+    ace_delivery_free(first);
+    ace_delivery_free(second);
+    ace_delivery *dead = take_from(&bench, dlq(&bench));
+    assert_text(ace_delivery_envelope(dead)->error,
+                "the handler reported an unprocessable message: of no use");
+    ck_assert_int_eq(ace_delivery_settle(dead, ACE_ACCEPTED, NULL, NULL), ACE_STATE);
+    ace_delivery_free(dead);
+    AWAIT(counted(consumer).in_flight == 0);
+    ck_assert_uint_eq(counted(consumer).acknowledged, 1);
+    ck_assert_uint_eq(counted(consumer).dead_lettered, 1);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(the_descriptor_is_readable_while_next_would_not_wait)
+{
+    consume_bench bench;
+    ace_delivery *delivery = NULL;
+    open_with_queue(&bench, "fd");
+    ace_consumer *consumer = consume(&bench, NULL, NULL);
+    ck_assert_int_eq(ace_consumer_next(consumer, now_ms(), NULL, &delivery, NULL), ACE_TIMEOUT);
+    put_text(&bench, "x");
+    AWAIT(is_readable(consumer));
+    delivery = pull(consumer);
+    ck_assert(!is_readable(consumer));
+    ace_delivery_free(delivery); /* unsettled: put back, and comes again */
+    AWAIT(is_readable(consumer));
+    delivery = pull(consumer);
+    ck_assert(ace_delivery_redelivered(delivery));
+    ck_assert_int_eq(ace_delivery_envelope(delivery)->attempt, 1);
+    MUST(ace_delivery_settle(delivery, ACE_ACCEPTED, NULL, &error));
+    ace_delivery_free(delivery);
+    ace_consumer_wake(consumer);
+    ck_assert(is_readable(consumer));
+    ck_assert_int_eq(ace_consumer_next(consumer, soon(), NULL, &delivery, NULL), ACE_CANCELLED);
+    ck_assert(!is_readable(consumer));
+    MUST(ace_consumer_close(consumer, &error));
+    ck_assert(is_readable(consumer));
+    ck_assert_int_eq(ace_consumer_next(consumer, soon(), NULL, &delivery, NULL), ACE_CLOSED);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+typedef struct puller {
+    ace_consumer *consumer;
+    ace_cancel *cancel;
+    ace_code code;
+} puller;
+
+static void *pull_on_a_thread(void *user)
+{
+    puller *job = user;
+    ace_delivery *delivery = NULL;
+    do { /* the other one may be inside for a moment */
+        job->code = ace_consumer_next(job->consumer, soon(), job->cancel, &delivery, NULL);
+    } while (job->code == ACE_WRONG_THREAD);
+    return NULL;
+}
+
+START_TEST(a_waiting_pull_ends_by_wake_by_cancel_and_by_close_and_is_alone)
+{
+    consume_bench bench;
+    pthread_t thread;
+    open_with_queue(&bench, "wake");
+    puller job = {.consumer = consume(&bench, NULL, NULL)};
+    for (int way = 0; way < 3; way++) {
+        job.cancel = ace_cancel_new(NULL);
+        ck_assert_int_eq(pthread_create(&thread, NULL, pull_on_a_thread, &job), 0);
+        ace_delivery *delivery = NULL;
+        ace_code second = ACE_OK;
+        AWAIT((second = ace_consumer_next(job.consumer, now_ms(), NULL, &delivery, NULL)) ==
+              ACE_WRONG_THREAD);
+        if (way == 0) {
+            ace_consumer_wake(job.consumer);
+        } else if (way == 1) {
+            ace_cancel_fire(job.cancel);
+        } else {
+            MUST(ace_consumer_close(job.consumer, &error));
+        }
+        pthread_join(thread, NULL);
+        ck_assert_int_eq(job.code, way == 2 ? ACE_CLOSED : ACE_CANCELLED);
+        ace_cancel_release(job.cancel);
+    }
+    ace_consumer_release(job.consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_pushed_delivery_is_settled_by_its_handler_alone)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    ace_delivery *delivery = NULL;
+    open_with_queue(&bench, "pushed");
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    ck_assert_int_eq(ace_consumer_descriptor(consumer), -1);
+    ck_assert_int_eq(ace_consumer_next(consumer, soon(), NULL, &delivery, NULL), ACE_STATE);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+/* --- from inside a handler --- */
+
+typedef struct inside {
+    consume_bench *bench;
+    _Atomic(ace_consumer *) consumer;
+    ace_code settled;
+    ace_code published;
+    ace_code drained;
+    ace_code closed_connection;
+    ace_code closed;
+    atomic_int calls;
+    atomic_int destroyed;
+} inside;
+
+static ace_outcome try_everything(ace_delivery *delivery, void *user)
+{
+    inside *in = user;
+    while (atomic_load(&in->consumer) == NULL) {
+        nap(1);
+    }
+    ace_consumer *consumer = atomic_load(&in->consumer);
+    in->settled = ace_delivery_settle(delivery, ACE_ACCEPTED, NULL, NULL);
+    put_raw(in->bench, dlq(in->bench), "sent", 4, NULL);
+    in->drained = ace_consumer_drain(consumer, soon(), NULL, NULL);
+    in->closed_connection = ace_connection_close(in->bench->connection, 1000, NULL);
+    in->closed = ace_consumer_close(consumer, NULL);
+    ace_consumer_release(consumer);
+    atomic_fetch_add(&in->calls, 1);
+    return ACE_ACCEPTED;
+}
+
+static void inside_destroyed(void *user)
+{
+    inside *in = user;
+    ck_assert_int_eq(atomic_load(&in->calls), 1); /* after the last handler */
+    atomic_fetch_add(&in->destroyed, 1);
+}
+
+START_TEST(publishing_and_closing_from_a_handler_work_and_the_rest_says_no_at_once)
+{
+    consume_bench bench;
+    open_with_queue(&bench, "inside");
+    inside in = {.bench = &bench};
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    options.handler = try_everything;
+    options.user = &in;
+    options.destructor = inside_destroyed;
+    atomic_store(&in.consumer, consume_with(&bench, &options));
+    put_text(&bench, "go");
+    put_text(&bench, "not begun");
+    AWAIT(atomic_load(&in.destroyed) == 1);
+    ck_assert_int_eq(in.settled, ACE_STATE);
+    ck_assert_int_eq(in.drained, ACE_FROM_HANDLER);
+    ck_assert_int_eq(in.closed_connection, ACE_FROM_HANDLER);
+    ck_assert_int_eq(in.closed, ACE_OK);
+    ace_delivery *sent = take_from(&bench, dlq(&bench));
+    assert_text(ace_delivery_body(sent), "sent");
+    ace_delivery_free(sent);
+    /* The first was acknowledged after the close, the second was put back by it. */
+    ace_delivery *left = take_from(&bench, bench.queue);
+    assert_text(ace_delivery_body(left), "not begun");
+    ace_delivery_free(left);
+    ck_assert_int_eq(count_of(&bench, bench.queue), 0);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_busy_handler_does_not_cost_the_connection)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED, .pause = 5000};
+    ace_settings settings;
+    ace_settings_init(&settings);
+    settings.heartbeat = 1;
+    bench_open_with(&bench, "busy", &settings);
+    declare_queue(&bench, bench.queue, "quorum", 0);
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    put_text(&bench, "work");
+    AWAIT(counted(consumer).acknowledged == 1);
+    ck_assert_int_eq(atomic_load(&record.calls), 1);
+    ace_connection_status status;
+    ace_connection_describe(bench.connection, &status);
+    ck_assert_uint_eq(status.consuming.epoch, 1);
+    ck_assert_uint_eq(status.publishing.epoch, 1);
+    ace_error_free(status.consuming.error);
+    ace_error_free(status.publishing.error);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+/* --- ending --- */
+
+START_TEST(draining_waits_for_the_handler_and_puts_back_the_rest)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED, .pause = 300};
+    open_with_queue(&bench, "drain");
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    for (int i = 0; i < 5; i++) {
+        put_text(&bench, "x");
+    }
+    AWAIT(atomic_load(&record.running) == 1);
+    ck_assert_int_eq(ace_consumer_drain(consumer, now_ms() + 5, NULL, NULL), ACE_TIMEOUT);
+    MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+    ck_assert_int_eq(atomic_load(&record.calls), 1);
+    ck_assert_uint_eq(counted(consumer).acknowledged, 1);
+    ck_assert_uint_eq(counted(consumer).in_flight, 0);
+    ck_assert(!ace_consumer_is_subscribed(consumer));
+    AWAIT(count_of(&bench, bench.queue) == 4);
+    ace_consumer_release(consumer);
+    AWAIT(atomic_load(&record.destroyed) == 1);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(a_wait_ends_early_at_shutdown_with_its_attempt_advanced)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_FAILED};
+    ace_policy policy = ace_policy_fixed(3, 20000);
+    open_with_queue(&bench, "early");
+    ace_consumer *consumer = consume(&bench, &record, &policy);
+    put_with_id(&bench, "w", "x");
+    AWAIT(counted(consumer).waiting == 1);
+    int64_t begun = now_ms();
+    MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+    ck_assert_int_lt(now_ms() - begun, 10000);
+    ck_assert_uint_eq(counted(consumer).retried, 1);
+    ck_assert_uint_eq(counted(consumer).waiting, 0);
+    ace_delivery *back = take_from(&bench, bench.queue);
+    ck_assert_int_eq(ace_delivery_envelope(back)->attempt, 2);
+    ck_assert(!ace_delivery_redelivered(back));
+    ace_delivery_free(back);
+    ck_assert_int_eq(count_of(&bench, bench.queue), 0);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+START_TEST(closing_the_connection_finishes_what_was_judged_and_drops_what_comes_late)
+{
+    consume_bench bench;
+    open_with_queue(&bench, "late");
+    consume_bench other = bench; /* its own connection, to look at what is left */
+    MUST(ace_connection_open(bench_url(), NULL, NULL, &other.connection, &error));
+    MUST(ace_session_new(other.connection->consuming, &other.session, &error));
+    ace_consumer *consumer = consume(&bench, NULL, NULL);
+    put_with_id(&bench, "judged", "x");
+    put_with_id(&bench, "late", "x");
+    ace_delivery *judged = pull(consumer);
+    ace_delivery *late = pull(consumer);
+    MUST(ace_delivery_settle(judged, ACE_REJECTED, NULL, &error));
+    ace_session_free(bench.session);
+    MUST(ace_connection_close(bench.connection, 5000, &error));
+    ck_assert_int_eq(ace_delivery_settle(late, ACE_ACCEPTED, NULL, NULL), ACE_STALE);
+    ck_assert_int_eq(ace_delivery_settle(late, ACE_ACCEPTED, NULL, NULL), ACE_SETTLED);
+    ace_delivery *next = NULL;
+    ck_assert_int_eq(ace_consumer_next(consumer, soon(), NULL, &next, NULL), ACE_CLOSED);
+    ace_connection_release(bench.connection);
+    ace_consumer_release(consumer);
+    ace_delivery_free(late); /* in any order */
+    ace_delivery_free(judged);
+    ace_delivery *dead = take_from(&other, dlq(&other));
+    assert_text(ace_delivery_envelope(dead)->id, "judged");
+    ace_delivery_free(dead);
+    ace_delivery *again = take_from(&other, other.queue);
+    assert_text(ace_delivery_envelope(again)->id, "late");
+    ace_delivery_free(again);
+    ck_assert_int_eq(count_of(&other, other.queue), 0);
+    bench_close(&other, NULL);
+}
+END_TEST
+
+START_TEST(the_window_by_bytes_holds_the_broker_off_and_loses_nothing)
+{
+    enum { SIZE = 100000, COUNT = 60 };
+    consume_bench bench;
+    ace_delivery *held[COUNT];
+    static char body[SIZE];
+    open_with_queue(&bench, "bytes");
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    options.prefetch = 10;
+    options.prefetch_bytes = 350000;
+    ace_consumer *consumer = consume_with(&bench, &options);
+    for (int i = 0; i < COUNT; i++) {
+        put_raw(&bench, bench.queue, body, sizeof body, NULL);
+    }
+    uint64_t most = 0;
+    for (int i = 0; i < COUNT; i++) {
+        held[i] = pull(consumer);
+        uint64_t in_flight = counted(consumer).in_flight;
+        if (i >= 20) { /* the first window is the broker's to fill */
+            most = in_flight > most ? in_flight : most;
+        }
+        MUST(ace_delivery_settle(held[i], ACE_ACCEPTED, NULL, &error));
+        ace_delivery_free(held[i]);
+        nap(5);
+    }
+    ck_assert_uint_le(most, 5); /* 3 of a window that fits, and what an earlier one has left */
+    AWAIT(counted(consumer).acknowledged == COUNT);
+    ck_assert_uint_eq(counted(consumer).delivered, COUNT);
+    ace_consumer_release(consumer);
+    ck_assert_int_eq(count_of(&bench, bench.queue), 0);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("consume");
+    TCase *tcase = tcase_create("consume");
+    tcase_set_timeout(tcase, 60);
+    tcase_add_test(tcase, an_accepted_message_is_acknowledged_and_gone);
+    tcase_add_test(tcase, messages_are_handled_one_at_a_time_in_their_order);
+    tcase_add_test(tcase, an_empty_body_is_a_message_of_length_zero);
+    tcase_add_test(tcase, a_missing_source_is_named_and_not_made);
+    tcase_add_test(tcase, a_failure_queue_that_differs_stops_the_consumer_and_is_named);
+    tcase_add_test(tcase, a_prefetch_that_would_be_sent_as_unlimited_is_refused);
+    tcase_add_test(tcase, a_name_whose_derived_names_are_too_long_is_refused_at_once);
+    tcase_add_test(tcase, verify_declares_nothing_and_names_all_that_is_missing);
+    tcase_add_test(tcase, a_second_consumer_of_an_exclusive_one_is_refused);
+    tcase_add_test(tcase, pulling_holds_several_unsettled_and_settles_each_once);
+    tcase_add_test(tcase, the_descriptor_is_readable_while_next_would_not_wait);
+    tcase_add_test(tcase, a_waiting_pull_ends_by_wake_by_cancel_and_by_close_and_is_alone);
+    tcase_add_test(tcase, a_pushed_delivery_is_settled_by_its_handler_alone);
+    tcase_add_test(tcase, publishing_and_closing_from_a_handler_work_and_the_rest_says_no_at_once);
+    tcase_add_test(tcase, a_busy_handler_does_not_cost_the_connection);
+    tcase_add_test(tcase, draining_waits_for_the_handler_and_puts_back_the_rest);
+    tcase_add_test(tcase, a_wait_ends_early_at_shutdown_with_its_attempt_advanced);
+    tcase_add_test(tcase,
+                   closing_the_connection_finishes_what_was_judged_and_drops_what_comes_late);
+    tcase_add_test(tcase, the_window_by_bytes_holds_the_broker_off_and_loses_nothing);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
