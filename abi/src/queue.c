@@ -41,27 +41,6 @@ static ace_code check_call(acemq_connection *connection, const char *queue, int6
     return code == ACE_OK ? ace_argument_timeout(timeout, error) : code;
 }
 
-static ace_code check_call(const acemq_connection *connection, const char *queue, int64_t timeout,
-                           ace_error **error)
-{
-    ace_code code = ace_connection_check(connection, error);
-    if (code == ACE_OK) {
-        code = ace_argument_text(queue, "queue", error);
-    }
-    if (code == ACE_OK) {
-        code = ace_name_check("queue", ace_bytes_of(queue), error);
-    }
-    if (code == ACE_OK && *queue == '\0') {
-        /* To the broker that is the queue this channel declared last. */
-        code = ace_fail(error, ACE_INVALID_ARGUMENT, "queue is empty");
-        ace_error_field(error, "queue", 0);
-    }
-    if (code == ACE_OK) {
-        code = ace_argument_timeout(timeout, error);
-    }
-    return code;
-}
-
 acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, int64_t timeout,
                                uint64_t *ready, uint64_t *consumers, acemq_error **error)
 {

@@ -170,18 +170,13 @@ ace_code ace_browser_remove(ace_browser *browser, ace_error **error)
     return code;
 }
 
-/* Tag 0 is all that was not acknowledged, and fine when there is nothing. The answer to the second
- * call means that the broker has done the first. */
+/* Tag 0 is all that was not acknowledged, and fine when there is nothing. */
 static void put_back(ace_browser *browser)
 {
-    if (browser->opening == 0) {
-        return;
-    }
-    ace_code code =
-        ace_session_nack(browser->session, browser->opening, 0, true, true, NULL);
-    if (code == ACE_OK) {
-        (void)ace_declare_queue_passively(browser->session, browser->queue, NULL, NULL,
-                                          ace_deadline_after(browser->options.timeout), NULL, NULL);
+    if (browser->opening != 0 &&
+        ace_session_nack(browser->session, browser->opening, 0, true, true, NULL) == ACE_OK) {
+        ace_declare_settle_down(browser->session, browser->queue,
+                                ace_deadline_after(browser->options.timeout));
     }
 }
 

@@ -15,6 +15,10 @@ ace_code ace_declare_queue_passively(ace_session *session, const char *queue, ui
                                      uint64_t *consumers, int64_t deadline, ace_cancel *cancel,
                                      ace_error **error);
 
+/* After a nack on this session: returns when the broker has put back what it was told to, or at the
+ * deadline. */
+void ace_declare_settle_down(ace_session *session, const char *queue, int64_t deadline);
+
 /* Is the exchange or the queue there; ACE_NOT_FOUND when not. Never for a binding. */
 ace_code ace_declare_passively(ace_session *session, const ace_declaration *declaration,
                                int64_t deadline, ace_cancel *cancel, ace_error **error);

@@ -23,6 +23,7 @@ typedef struct replay_pass {
     ace_flight *flight;
     uint64_t total;   /* there when it began */
     uint64_t taken;   /* out of the failure queue */
+    uint64_t ready;   /* in there besides, as it was told last */
     uint64_t most;    /* to be moved */
     uint64_t opening; /* of the session's channel; 0: nothing was taken yet */
     uint64_t last_tag;
@@ -235,8 +236,12 @@ static ace_code take(replay_pass *pass, ace_delivery **delivery, ace_error **err
     ace_code code =
         ace_session_get(pass->session, pass->failure.text, &content, &opening,
                         ace_deadline_after(pass->options->timeout), pass->options->cancel, error);
-    if (code != ACE_OK || content == NULL) {
+    if (code != ACE_OK) {
         return code;
+    }
+    if (content == NULL) {
+        pass->ready = 0;
+        return ACE_OK;
     }
     if (pass->opening != 0 && opening != pass->opening) {
         /* What was held came back with the old channel: going on would see it a second time. */
@@ -247,7 +252,9 @@ static ace_code take(replay_pass *pass, ace_delivery **delivery, ace_error **err
                         pass->failure.text);
     }
     pass->opening = opening;
-    pass->last_tag = ((const amqp_basic_get_ok_t *)content->method.decoded)->delivery_tag;
+    const amqp_basic_get_ok_t *got = content->method.decoded;
+    pass->last_tag = got->delivery_tag;
+    pass->ready = got->message_count;
     pass->taken++;
     return ace_delivery_of_content(content, pass->failure.text, delivery, error);
 }
@@ -281,16 +288,16 @@ static ace_code move_one(replay_pass *pass, bool *empty, ace_error **error)
     return ACE_OK;
 }
 
-/* What was not acknowledged (tag 0: all of it) goes back where it lay. The answer to the last call
- * means that the broker has done that. */
+/* What was not acknowledged (tag 0: all of it) goes back where it lay. */
 static void put_back(replay_pass *pass)
 {
-    int64_t deadline = ace_deadline_after(pass->options->timeout);
     if (pass->opening != 0) {
         (void)ace_session_nack(pass->session, pass->opening, 0, true, true, NULL);
+        ace_declare_settle_down(pass->session, pass->failure.text,
+                                ace_deadline_after(pass->options->timeout));
     }
-    (void)ace_declare_queue_passively(pass->session, pass->failure.text, &pass->result->left, NULL,
-                                      deadline, NULL, NULL);
+    uint64_t moved = pass->options->dry_run ? 0 : pass->result->replayed;
+    pass->result->left = pass->ready + pass->taken - moved;
 }
 
 static ace_code run(replay_pass *pass, ace_error **error)
@@ -325,6 +332,7 @@ static ace_code begin(replay_pass *pass, ace_error **error)
     if (code == ACE_OK) {
         code = ace_flight_new(pass->connection->publisher, &pass->flight, error);
     }
+    pass->ready = pass->total;
     pass->result->left = pass->total;
     return code;
 }

@@ -33,11 +33,6 @@ ACEMQ_API acemq_status acemq_queue_purge(acemq_connection *connection, const cha
 ACEMQ_API acemq_status acemq_queue_delete(acemq_connection *connection, const char *queue,
                                           int64_t timeout, uint64_t *messages, acemq_error **error);
 
-/** Deletes a queue with what is in it. @param messages how many that were; may be NULL. One that is
- * missing counts 0. Errors: ACEMQ_E_ACCESS_REFUSED, ACEMQ_E_LOCKED, those of the connection. */
-ACEMQ_API acemq_status acemq_queue_delete(acemq_connection *connection, const char *queue,
-                                          int64_t timeout, uint64_t *messages, acemq_error **error);
-
 /**
  * Looks through a queue from its head. What it has read is held, and put back in its order when the
  * browser is freed; the broker marks it redelivered. One thread at a time. Owned, freed with
