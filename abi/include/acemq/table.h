@@ -68,6 +68,10 @@ ACEMQ_API acemq_status acemq_table_set_integer(acemq_table *table, const char *n
 /** An int64. */
 ACEMQ_API acemq_status acemq_table_set_int64(acemq_table *table, const char *name, int64_t number,
                                              acemq_error **error);
+/** A uint64 of any value, as one may arrive from another program. Publishing refuses it above
+ * 2^63 - 1. */
+ACEMQ_API acemq_status acemq_table_set_uint64(acemq_table *table, const char *name, uint64_t number,
+                                              acemq_error **error);
 ACEMQ_API acemq_status acemq_table_set_bool(acemq_table *table, const char *name, int value,
                                             acemq_error **error);
 ACEMQ_API acemq_status acemq_table_set_double(acemq_table *table, const char *name, double number,
