@@ -83,6 +83,17 @@ acemq_outcome trial_park(const trial_sight *sight, void *user)
     return ACEMQ_PARKED;
 }
 
+acemq_outcome trial_fail_at_first(const trial_sight *sight, void *user)
+{
+    int *left = user;
+    (void)sight;
+    if (*left == 0) {
+        return ACEMQ_ACCEPTED;
+    }
+    *left -= 1;
+    return ACEMQ_FAILED;
+}
+
 static acemq_outcome write_down(acemq_delivery *delivery, void *user)
 {
     trial_recorder *self = user;
@@ -97,7 +108,11 @@ static acemq_outcome write_down(acemq_delivery *delivery, void *user)
     }
     self->sights[self->count++] = sight;
     pthread_cond_broadcast(&self->changed);
+    const char *reason = self->reason;
     pthread_mutex_unlock(&self->mutex);
+    if (reason != NULL) {
+        acemq_delivery_set_reason(delivery, reason);
+    }
     trial_error();
     return outcome;
 }

@@ -31,12 +31,15 @@ acemq_outcome trial_accept(const trial_sight *sight, void *user);
 acemq_outcome trial_fail(const trial_sight *sight, void *user);
 acemq_outcome trial_reject(const trial_sight *sight, void *user);
 acemq_outcome trial_park(const trial_sight *sight, void *user);
+/* Fails the first *(int *)user calls and accepts those after. */
+acemq_outcome trial_fail_at_first(const trial_sight *sight, void *user);
 
 typedef struct trial_recorder {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     trial_verdict *verdict;
     void *user;
+    const char *reason; /* given with every outcome; NULL: none */
     trial_sight *sights;
     size_t count, room;
     acemq_consumer *consumer;
