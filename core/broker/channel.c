@@ -5,9 +5,11 @@
 #include "broker/consumer.h"
 #include "broker/queue.h"
 #include "broker/topology.h"
+#include "wire/big_endian.h"
 #include "wire/method.h"
 
 #include <amqp_framing.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,26 +216,32 @@ static void take_method(ace_broker_channel *channel, const ace_frame *frame)
 
 /* --- contents --- */
 
-/* RabbitMQ does not know 'U', which the codec has turned into something else: the bytes differ
- * then. */
+/* RabbitMQ does not know 'U', which the codec has turned into something else by now. */
 static bool header_is_foreign(const ace_broker_channel *channel, const ace_frame *frame,
                               const ace_content *done)
 {
     const ace_content *content = done ? done : channel->assembly.open;
-    size_t start = frame->payload.length - content->properties_raw.length;
+    ace_bytes kept = content->properties_raw;
+    const uint8_t *sent = frame->payload.data + frame->payload.length - kept.length;
 
-    return memcmp(frame->payload.data + start, content->properties_raw.data,
-                  content->properties_raw.length) != 0;
+    if (memcmp(sent, kept.data, kept.length) == 0)
+        return false;
+    for (size_t i = 0; i < kept.length; i++) {
+        if (sent[i] != kept.data[i] && sent[i] == 'U')
+            return true;
+    }
+    return false;
 }
 
-static bool refuse_content(const ace_broker_channel *channel, const ace_error *error,
-                           ace_broker_fault *fault)
+static bool refuse_content(const ace_broker_channel *channel, const ace_frame *frame,
+                           const ace_error *error, ace_broker_fault *fault)
 {
     if (ace_error_code(error) == ACE_OUT_OF_MEMORY)
         return ace_broker_refuse_memory(fault);
     if (ace_error_code(error) == ACE_LIMIT)
         return ace_broker_refuse(fault, AMQP_PRECONDITION_FAILED,
-                                 "message size is larger than configured max size %zu",
+                                 "message size %" PRIu64 " is larger than configured max size %zu",
+                                 ace_read_u64(frame->payload.data + 4),
                                  channel->session->core->limits.message_bytes);
     return ace_broker_refuse(fault, AMQP_UNEXPECTED_FRAME, "%s", ace_error_message(error));
 }
@@ -246,7 +254,7 @@ static void take_content_frame(ace_broker_channel *channel, const ace_frame *fra
     bool taken;
 
     if (ace_assembly_take(&channel->assembly, frame, &done, &error) != ACE_OK) {
-        taken = refuse_content(channel, error, &fault);
+        taken = refuse_content(channel, frame, error, &fault);
     } else if (frame->type == ACE_FRAME_HEADER && header_is_foreign(channel, frame, done)) {
         ace_content_free(done);
         taken = ace_broker_refuse_internal(&fault);

@@ -6,7 +6,6 @@
 #include "wire/content.h"
 #include "wire/frame.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,35 +78,6 @@ void ace_broker_message_release(ace_broker_message *message)
     free(message);
 }
 
-/* RabbitMQ's reading of a float fails on these, and its channel with it. */
-static bool value_is_finite(const amqp_field_value_t *value);
-
-static bool table_is_finite(const amqp_table_t *table)
-{
-    for (int i = 0; i < table->num_entries; i++) {
-        if (!value_is_finite(&table->entries[i].value))
-            return false;
-    }
-    return true;
-}
-
-static bool value_is_finite(const amqp_field_value_t *value)
-{
-    if (value->kind == AMQP_FIELD_KIND_F32)
-        return isfinite(value->value.f32);
-    if (value->kind == AMQP_FIELD_KIND_F64)
-        return isfinite(value->value.f64);
-    if (value->kind == AMQP_FIELD_KIND_TABLE)
-        return table_is_finite(&value->value.table);
-    if (value->kind != AMQP_FIELD_KIND_ARRAY)
-        return true;
-    for (int i = 0; i < value->value.array.num_entries; i++) {
-        if (!value_is_finite(&value->value.array.entries[i]))
-            return false;
-    }
-    return true;
-}
-
 bool ace_broker_headers_routes(const amqp_table_t *headers, const char *name, ace_bytes *routes,
                                size_t limit, size_t *count, ace_broker_fault *fault)
 {
@@ -149,7 +119,7 @@ static bool check_properties(const ace_content *content, int64_t *expiration,
 {
     const amqp_basic_properties_t *properties = content->properties;
 
-    if (content->fault || !table_is_finite(headers_of(properties)))
+    if (content->fault)
         return ace_broker_refuse_internal(fault);
     *expiration = ACE_UNSET;
     if (properties->_flags & AMQP_BASIC_EXPIRATION_FLAG &&

@@ -239,13 +239,13 @@ void ace_broker_run(void *user)
 
         if (count == 0 || poll(broker->polled, (nfds_t)count, wait_of(broker)) < 0)
             count = 0; /* no memory, or interrupted: timers and requests are served all the same */
-        core->now = ace_clock_monotonic(core->clock);
+        /* Time first: what a client asks about next has expired by then. */
+        run_timers(core);
         handle(broker, count);
         if (count > 0 && broker->polled[0].revents != 0)
             drain_wake(broker);
         if (take_requests(broker))
             return;
-        run_timers(core);
         flush_all(core);
         dismiss_dead(broker);
         report_failures(core);
