@@ -291,7 +291,7 @@ START_TEST(headers_the_broker_would_choke_on_are_refused)
     trial_error_says("big");
     acemq_table_free(outer);
     acemq_table_free(headers);
-    refused(&self, queue, acemq_message_json("{\"id\":"), ACEMQ_E_DECODE, "json");
+    refused(&self, queue, acemq_message_json("{\"id\":"), ACEMQ_E_DECODE, "not JSON");
     trial_end(&self);
 }
 END_TEST
