@@ -1,0 +1,1 @@
+"""What foreign_client_pika.py checks, a module a subject."""
