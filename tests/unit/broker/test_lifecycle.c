@@ -152,8 +152,12 @@ START_TEST(a_forked_child_is_refused_and_gives_its_descriptors_up)
 
         ace_broker_release(broker);
         /* The name is the child's to use: a broker of its own, with a thread that runs. */
+#ifdef __SANITIZE_THREAD__
+        own = NULL; /* that sanitizer allows no thread in the child of a process with threads */
+#else
         fine = fine && ace_broker_open_named("forked", &own, NULL) == ACE_OK && own != broker;
-        if (fine) {
+#endif
+        if (fine && own) {
             ace_wire_client *other = ace_wire_client_login(own);
 
             ace_wire_declare(other, "q", NULL);
