@@ -54,15 +54,27 @@ static inline void fixture_must_connect(fixture *f)
     ck_assert_msg(code == ACE_OK, "%s", error == NULL ? "?" : ace_error_message(error));
 }
 
-static inline void fixture_end(fixture *f)
+static inline char *fixture_take_down(fixture *f)
 {
     if (f->link != NULL) {
         ace_link_close(f->link, ace_deadline_after(2000));
         ace_link_free(f->link);
     }
     char *failure = peer_stop(f->peer);
-    ck_assert_msg(failure == NULL, "the peer: %s", failure == NULL ? "" : failure);
     ace_url_free(&f->url);
+    return failure;
+}
+
+static inline void fixture_end(fixture *f)
+{
+    char *failure = fixture_take_down(f);
+    ck_assert_msg(failure == NULL, "the peer: %s", failure == NULL ? "" : failure);
+}
+
+/* Where the end may interrupt the script, which then has something to say. */
+static inline void fixture_break_off(fixture *f)
+{
+    free(fixture_take_down(f));
 }
 
 /* Polls, up to five seconds, until the link is in this state. */

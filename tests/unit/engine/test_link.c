@@ -453,7 +453,7 @@ START_TEST(a_login_refused_on_the_way_back_is_told_and_asked_again_slowly)
         struct timespec pause = {.tv_nsec = 5000000};
         nanosleep(&pause, NULL);
     }
-    fixture_end(&f);
+    fixture_break_off(&f);
     ck_assert_int_eq(seen.states[2], ACE_LINK_WAITING);
     ck_assert_int_eq(seen.waits[2], 20);
     ck_assert_int_eq(seen.states[4], ACE_LINK_WAITING);
@@ -485,7 +485,7 @@ START_TEST(the_back_off_grows_while_connections_do_not_last)
         struct timespec pause = {.tv_nsec = 5000000};
         nanosleep(&pause, NULL);
     }
-    fixture_end(&f);
+    fixture_break_off(&f);
     const int64_t expected[] = {10, 20, 40, 50, 50};
     size_t found = 0;
     for (size_t i = 0; i < seen.count && found < 5; i++) {
@@ -621,7 +621,7 @@ START_TEST(credentials_on_demand_are_asked_for_at_each_connect)
         nanosleep(&pause, NULL);
     }
     ck_assert_int_ge(atomic_load(&calls), 2);
-    fixture_end(&f);
+    fixture_break_off(&f);
 }
 END_TEST
 

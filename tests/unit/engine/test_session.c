@@ -370,9 +370,7 @@ START_TEST(a_name_that_cannot_be_encoded_costs_nothing)
     ck_assert_int_eq(declare(session, "orders", NULL, NULL), ACE_OK);
     ace_session_free(session);
     ace_link_close(f.link, ace_deadline_after(50));
-    free(peer_stop(f.peer)); /* which was interrupted, and may say so */
-    ace_link_free(f.link);
-    ace_url_free(&f.url);
+    fixture_break_off(&f);
 }
 END_TEST
 
