@@ -268,6 +268,21 @@ void ace_connector_finish(ace_connector *connector, ace_connected *connected)
     release(connector);
 }
 
+void ace_connector_give_up(ace_connector *connector)
+{
+    ace_mutex_lock(&connector->mutex);
+    connector->abandoned = true;
+    ace_mutex_unlock(&connector->mutex);
+}
+
+bool ace_connector_is_asking(ace_connector *connector)
+{
+    ace_mutex_lock(&connector->mutex);
+    bool asking = connector->asking;
+    ace_mutex_unlock(&connector->mutex);
+    return asking;
+}
+
 void ace_connector_abandon(ace_connector *connector, int64_t deadline)
 {
     ace_mutex_lock(&connector->mutex);

@@ -13,6 +13,7 @@
 #include "engine/url.h"
 #include "transport/stream.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ace_connector ace_connector;
@@ -25,7 +26,7 @@ typedef struct ace_connected {
 } ace_connected;
 
 /* Starts the thread. `done` is posted to the loop when there is a result; what it stands in must
- * live until then or until ace_connector_abandon(). `deadline` is of the system's clock. Settings
+ * live until then or until ace_connector_give_up(). `deadline` is of the system's clock. Settings
  * and URL are copied. */
 ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_loop *loop,
                              ace_task *done, int64_t deadline, ace_connector **connector,
@@ -33,8 +34,12 @@ ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, a
 /* The result, on the loop's thread once `done` ran; everything in it is the caller's. Ends the
  * connector. */
 void ace_connector_finish(ace_connector *connector, ace_connected *connected);
-/* Nobody wants the result any more: `done` is not posted from here on (it may have been before).
- * Waits until `deadline` for a credentials callback that is running. Ends the connector. */
+/* Nobody wants the result any more: `done` is not posted from here on (it may have been before). */
+void ace_connector_give_up(ace_connector *connector);
+/* Whether the credentials callback is running. */
+bool ace_connector_is_asking(ace_connector *connector);
+/* The same as giving up, and waits until `deadline` (of the system's clock) for a credentials
+ * callback that is running. Ends the connector. */
 void ace_connector_abandon(ace_connector *connector, int64_t deadline);
 
 #endif

@@ -102,7 +102,7 @@ ace_code ace_link_connect(ace_link *link, int64_t deadline, ace_cancel *cancel, 
 typedef struct close_request {
     ace_link *link;
     ace_waiter waiter;
-    ace_connector *connector; /* taken from the link, which may not wait for it */
+    ace_connector *connectors[2]; /* taken from the link, which may not wait for them */
 } close_request;
 
 static void start_close(void *user)
@@ -111,8 +111,10 @@ static void start_close(void *user)
     ace_link *link = request->link;
     ace_error *error = NULL;
     bool was_open = link->state == ACE_LINK_OPEN && link->failure == NULL;
-    request->connector = link->connector;
+    request->connectors[0] = link->connector;
+    request->connectors[1] = link->given_up;
     link->connector = NULL;
+    link->given_up = NULL;
     ace_loop_timer_cancel(link->loop, &link->retry);
     ace_fail(&error, ACE_CLOSED, "the connection was closed");
     ace_link_set_state(link, was_open ? ACE_LINK_CLOSING : ACE_LINK_CLOSED);
@@ -150,8 +152,10 @@ void ace_link_close(ace_link *link, int64_t deadline)
         (void)ace_loop_call(link->loop, conclude_close, &request);
         ace_waiter_destroy(&request.waiter);
     }
-    if (request.connector != NULL) {
-        ace_connector_abandon(request.connector, deadline);
+    for (int i = 0; i < 2; i++) {
+        if (request.connectors[i] != NULL) {
+            ace_connector_abandon(request.connectors[i], deadline);
+        }
     }
     ace_loop_stop(link->loop);
     atomic_store(&link->stopped, true);
@@ -175,8 +179,11 @@ void ace_link_free(ace_link *link)
     }
     if (atomic_load(&link->stopped)) {
         /* A child of fork leaves alone what the loop's thread may have been changing. */
-        if (link->connector != NULL) {
+        if (link->connector != NULL) { /* only where a close had no memory to be told of it */
             ace_connector_abandon(link->connector, 0);
+        }
+        if (link->given_up != NULL) {
+            ace_connector_abandon(link->given_up, 0);
         }
         ace_channels_free(link);
         ace_frame_reader_free(&link->reader);

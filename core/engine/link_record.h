@@ -57,6 +57,7 @@ struct ace_link {
 
     /* Connecting. */
     ace_connector *connector;
+    ace_connector *given_up; /* the latest one of those; its callback may still be running */
     ace_task connected;
     ace_credentials credentials; /* between connecting and login */
     ace_broker *broker;          /* of memory://, kept while the link exists */

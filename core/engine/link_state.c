@@ -111,7 +111,8 @@ static void end_attempt(ace_link *link)
     ace_loop_timer_cancel(link->loop, &link->login_limit);
     ace_loop_undefer(link->loop, &link->failing);
     if (link->connector != NULL) {
-        ace_connector_abandon(link->connector, 0);
+        ace_connector_give_up(link->connector);
+        link->given_up = link->connector;
         link->connector = NULL;
     }
     ace_credentials_free(&link->credentials);
@@ -215,6 +216,21 @@ static void stream_connected(ace_task *task)
     }
 }
 
+/* One credentials callback runs at a time: while that of an attempt given up still does, there is
+ * no other. */
+static ace_code clear_given_up(ace_link *link, ace_error **error)
+{
+    if (link->given_up == NULL) {
+        return ACE_OK;
+    }
+    if (ace_connector_is_asking(link->given_up)) {
+        return ace_fail(error, ACE_TIMEOUT, "the credentials callback has not returned");
+    }
+    ace_connector_abandon(link->given_up, 0);
+    link->given_up = NULL;
+    return ACE_OK;
+}
+
 void ace_link_begin(ace_link *link)
 {
     int64_t timeout = link->settings->connect_timeout;
@@ -227,7 +243,7 @@ void ace_link_begin(ace_link *link)
     if (!ace_loop_timer_set(link->loop, &link->login_limit,
                             ace_loop_now(link->loop) + timeout + GRACE)) {
         ace_fail_memory(&error);
-    } else {
+    } else if (clear_given_up(link, &error) == ACE_OK) {
         (void)ace_connector_start(link->settings, link->url, link->loop, &link->connected,
                                   ace_deadline_after(timeout), &link->connector, &error);
     }

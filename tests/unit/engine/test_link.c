@@ -648,6 +648,48 @@ START_TEST(a_goodbye_that_is_not_answered_costs_the_deadline_and_no_more)
 }
 END_TEST
 
+static ace_code answer_slowly(ace_credentials *credentials, void *user, ace_error **error)
+{
+    struct timespec pause = {.tv_nsec = 300000000};
+    nanosleep(&pause, NULL);
+    atomic_store((atomic_int *)user, 1);
+    credentials->user = strdup("guest");
+    credentials->password = strdup("guest");
+    (void)error;
+    return ACE_OK;
+}
+
+START_TEST(a_close_waits_for_a_credentials_callback_that_is_running)
+{
+    fixture f;
+    ace_error *error = NULL;
+    atomic_int returned;
+    atomic_init(&returned, 0);
+    fixture_begin(&f, script_silent, NULL);
+    f.settings.credentials = ACE_CREDENTIALS_ON_DEMAND;
+    f.settings.ask = answer_slowly;
+    f.settings.ask_user = &returned;
+    fixture_make_link(&f);
+    ck_assert_int_eq(ace_link_connect(f.link, ace_deadline_after(50), NULL, &error), ACE_TIMEOUT);
+    ace_error_free(error);
+    ck_assert_int_eq(atomic_load(&returned), 0);
+    fixture_end(&f);
+    ck_assert_int_eq(atomic_load(&returned), 1);
+}
+END_TEST
+
+START_TEST(a_link_that_never_connected_is_closed_without_ado)
+{
+    fixture f;
+    fixture_begin(&f, script_silent, NULL);
+    fixture_make_link(&f);
+    ace_link_close(f.link, ace_deadline_after(1000));
+    ace_link_close(f.link, ace_deadline_after(1000));
+    ck_assert_int_eq(fixture_connect(&f, NULL), ACE_CLOSED);
+    fixture_end(&f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("link");
@@ -665,6 +707,8 @@ int main(void)
     tcase_add_test(login, a_connect_is_cancelled_from_another_thread);
     tcase_add_test(login, frames_that_come_byte_by_byte_are_put_together);
     tcase_add_test(login, credentials_on_demand_are_asked_for_at_each_connect);
+    tcase_add_test(login, a_close_waits_for_a_credentials_callback_that_is_running);
+    tcase_add_test(login, a_link_that_never_connected_is_closed_without_ado);
     suite_add_tcase(suite, login);
     TCase *life = tcase_create("life");
     tcase_set_timeout(life, 20);

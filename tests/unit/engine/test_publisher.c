@@ -867,6 +867,92 @@ START_TEST(a_flush_waits_for_the_confirm)
 }
 END_TEST
 
+static void script_dead(peer_side *side, int index, void *user)
+{
+    (void)user;
+    const peer_tune tune = {2047, 131072, 1};
+    if (index > 0) {
+        peer_wait_stop(side);
+    }
+    peer_handshake(side, &tune);
+    open_lanes(side);
+    peer_wait_stop(side); /* neither reads nor writes nor hangs up: a machine that lost its power */
+}
+
+START_TEST(with_heartbeats_on_a_dead_peer_blocks_neither_the_first_publish_nor_the_second)
+{
+    publishing p;
+    ace_error *error = NULL;
+    begin(&p, script_dead, NULL);
+    p.f.settings.heartbeat = 60;
+    p.f.settings.connect_timeout = 500;
+    connect_publisher(&p);
+    int64_t before = ace_clock_monotonic(ace_clock_system());
+    ck_assert_int_eq(send_one(&p, "first", 10000, &error), ACE_UNKNOWN_OUTCOME);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), "heartbeat"));
+    ace_error_free(error);
+    error = NULL;
+    int64_t took = ace_clock_monotonic(ace_clock_system()) - before;
+    ck_assert_int_ge(took, 1900);
+    ck_assert_int_lt(took, 4000);
+    before = ace_clock_monotonic(ace_clock_system());
+    ck_assert_int_eq(send_one(&p, "second", 200, &error), ACE_REFUSED);
+    took = ace_clock_monotonic(ace_clock_system()) - before;
+    ck_assert_int_lt(took, 2000);
+    ace_error_free(error);
+    end(&p);
+}
+END_TEST
+
+#define LARGE 64
+
+static void script_reads_nothing(peer_side *side, int index, void *user)
+{
+    (void)index;
+    (void)user;
+    start(side);
+    peer_wait_stop(side);
+}
+
+START_TEST(what_the_broker_does_not_read_is_not_piled_up_and_is_refused_at_the_deadline)
+{
+    publishing p;
+    static ace_publish publishes[LARGE];
+    ace_publish *list[LARGE];
+    size_t length = 1024 * 1024;
+    uint8_t *body = calloc(1, length);
+    int refused = 0;
+    int unknown = 0;
+    begin(&p, script_reads_nothing, NULL);
+    connect_publisher(&p);
+    for (int i = 0; i < LARGE; i++) {
+        amqp_basic_properties_t properties = {._flags = 0};
+        ck_assert_int_eq(ace_publish_encode(&publishes[i], "", "orders", true, &properties,
+                                            (ace_bytes){body, length}, ace_link_frame_max(p.f.link),
+                                            length, NULL),
+                         ACE_OK);
+        publishes[i].deadline = ace_publisher_deadline(p.publisher, 500);
+        list[i] = &publishes[i];
+    }
+    (void)ace_publisher_send_all(p.publisher, ACE_PUBLISH_APPLICATION, list, LARGE, NULL, NULL);
+    for (int i = 0; i < LARGE; i++) {
+        refused += publishes[i].code == ACE_REFUSED;
+        unknown += publishes[i].code == ACE_UNKNOWN_OUTCOME;
+        if (publishes[i].code == ACE_REFUSED) {
+            ck_assert_ptr_nonnull(strstr(ace_error_message(publishes[i].error), "does not read"));
+            ck_assert_int_eq(unknown, i - refused + 1); /* in order: none was sent after it */
+        }
+        ace_publish_clear(&publishes[i]);
+    }
+    ck_assert_int_eq(refused + unknown, LARGE);
+    /* The kernel's buffers of both ends and a little more than a megabyte of ours. */
+    ck_assert_int_ge(unknown, 1);
+    ck_assert_int_ge(refused, LARGE / 2);
+    free(body);
+    end(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("publisher");
@@ -891,6 +977,10 @@ int main(void)
     tcase_add_test(lanes, a_send_is_cancelled_and_says_whether_it_was_sent);
     tcase_add_test(lanes, many_threads_publish_through_one_queue);
     tcase_add_test(lanes, a_flush_waits_for_the_confirm);
+    tcase_add_test(lanes,
+                   with_heartbeats_on_a_dead_peer_blocks_neither_the_first_publish_nor_the_second);
+    tcase_add_test(lanes,
+                   what_the_broker_does_not_read_is_not_piled_up_and_is_refused_at_the_deadline);
     suite_add_tcase(suite, lanes);
     TCase *frames = tcase_create("frames");
     tcase_set_timeout(frames, 30);
