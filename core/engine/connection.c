@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #define EVENT_LIMIT 10000 /* of each kind */
-#define GOODBYE     500 /* ms for the links' goodbye, where the budget is used up */
+#define GOODBYE     500   /* ms for the links' goodbye, where the budget is used up */
 
 enum { PHASE_OPEN, PHASE_STOPPED, PHASE_DRAINED, PHASE_CLOSED };
 
@@ -329,18 +329,24 @@ void ace_connection_release(ace_connection *connection)
     if (connection == NULL) {
         return;
     }
-    bool is_foreign = ace_handle_is_foreign(&connection->handle);
-    if (!ace_handle_release(&connection->handle)) {
+    if (ace_handle_is_foreign(&connection->handle)) {
+        /* At the first release: who holds the others may never let go in this process. */
+        abandon(connection);
+        (void)ace_handle_release(&connection->handle);
         return;
     }
-    if (is_foreign) {
-        abandon(connection);
+    if (!ace_handle_release(&connection->handle)) {
         return;
     }
     if (ace_handle_close(&connection->handle)) {
         (void)shut_down(connection, 0, NULL);
     }
+    void *attachment = connection->attachment;
+    void (*release)(void *attachment) = connection->attachment_release;
     destroy(connection);
+    if (release != NULL) {
+        release(attachment);
+    }
 }
 
 ace_code ace_connection_add(ace_connection *connection, ace_member *member, ace_error **error)

@@ -69,8 +69,7 @@ struct acemq_connection {
     ace_connection_watch watches[2];
 
     /* Something that whoever opened it keeps with it, set before it is shared: `release` is called,
-     * when it is not NULL, as the last thing that the last ace_connection_release() does, in a
-     * child of fork too. */
+     * when it is not NULL, as the last thing that the last ace_connection_release() does. */
     void *attachment;
     void (*attachment_release)(void *attachment);
 };
@@ -91,8 +90,8 @@ ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_e
 
 ace_connection *ace_connection_keep(ace_connection *connection);
 /* Gives a reference back. The last one closes with a budget of 0 what was not closed, and frees. In
- * a child of fork it closes the descriptors and frees nothing else. NULL is fine. Never from a
- * loop's thread. */
+ * a child of fork the first one closes the descriptors, and nothing is freed. NULL is fine. Never
+ * from a loop's thread. */
 void ace_connection_release(ace_connection *connection);
 
 /* Adds a member before it uses the links. ACE_CLOSED. */
