@@ -142,21 +142,6 @@ acemq_status acemq_table_set_int64(acemq_table *table, const char *name, int64_t
     return (acemq_status)(code == ACE_OK ? ace_table_set_int64(table, name, number, error) : code);
 }
 
-acemq_status acemq_table_set_uint64(acemq_table *table, const char *name, uint64_t number,
-                                    acemq_error **error)
-{
-    ace_code code = check_target(table, name, error);
-    if (code == ACE_OK) {
-        code = ace_name_check("header name", ace_bytes_of(name), error);
-    }
-    if (code == ACE_OK) {
-        amqp_field_value_t value = {.kind = AMQP_FIELD_KIND_U64, .value.u64 = number};
-        ace_table_remove(table, name);
-        code = ace_table_append_unchecked(table, ace_bytes_of(name), &value, error);
-    }
-    return (acemq_status)code;
-}
-
 acemq_status acemq_table_set_bool(acemq_table *table, const char *name, int value,
                                   acemq_error **error)
 {

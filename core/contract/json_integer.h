@@ -1,5 +1,5 @@
-/* How integers outside int64 go from ace_json_read() to the readers of values; nobody else includes
- * it. */
+/* How integers outside int64 go between JSON texts and the readers and writers of values; nobody
+ * else includes it. */
 #ifndef ACE_CONTRACT_JSON_INTEGER_H
 #define ACE_CONTRACT_JSON_INTEGER_H
 
@@ -9,5 +9,7 @@
 
 /* The digits, with their sign, of an integer that int64 does not hold. */
 bool ace_json_big_integer(const json_t *json, ace_bytes *digits);
+/* Such an integer for ace_json_write(). NULL: no memory. */
+json_t *ace_json_of_big_integer(uint64_t value);
 
 #endif

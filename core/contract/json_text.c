@@ -2,6 +2,8 @@
 
 #include "contract/json_integer.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 /* jansson refuses a text in which one integer is outside int64. Such an integer goes through it as
@@ -113,4 +115,43 @@ bool ace_json_big_integer(const json_t *json, ace_bytes *digits)
     }
     *digits = (ace_bytes){(const uint8_t *)json_string_value(json) + width, length - width};
     return true;
+}
+
+json_t *ace_json_of_big_integer(uint64_t value)
+{
+    char text[40] = "\0integer:";
+    const size_t width = sizeof "\0integer:" - 1;
+    int digits = snprintf(text + width, sizeof text - width, "%" PRIu64, value);
+    return json_stringn(text, width + (size_t)digits);
+}
+
+/* In place, since what is left is shorter. */
+static void unmark_big_integers(char *text)
+{
+    static const char mark[] = "\"" BIG_INTEGER_MARK;
+    const size_t length = strlen(text);
+    size_t out = 0;
+    size_t at = 0;
+    while (at < length) {
+        bool is_string = text[at] == '"';
+        size_t end = is_string ? string_end(text, length, at) : at + 1;
+        size_t start = at;
+        if (is_string && strncmp(text + at, mark, sizeof mark - 1) == 0) {
+            start += sizeof mark - 1;
+        }
+        size_t width = end - start - (start > at ? 1 : 0);
+        memmove(text + out, text + start, width);
+        out += width;
+        at = end;
+    }
+    text[out] = '\0';
+}
+
+char *ace_json_write(const json_t *json)
+{
+    char *text = json_dumps(json, JSON_COMPACT);
+    if (text != NULL) {
+        unmark_big_integers(text);
+    }
+    return text;
 }

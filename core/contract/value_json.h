@@ -10,6 +10,10 @@
  * refuses the whole text. ACE_PARSE with line and column. The caller owns the reference. */
 ace_code ace_json_read(const char *text, size_t length, json_t **json, ace_error **error);
 
+/* The text of what ace_table_to_json() made, in which a uint64 above int64 is a number like any
+ * other. NULL: no memory. The caller frees it with free(). */
+char *ace_json_write(const json_t *json);
+
 /* A JSON object as a table: plain integers are int64, fractions double, strings long strings. An
  * object with exactly the members "type" and "value" is of that AMQP type, one with "type":
  * "longstr" and "base64" a long string that is not UTF-8. `path` names the object in errors, such

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "contract/base64.h"
+#include "contract/json_integer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,9 +57,7 @@ static json_t *unsigned_json(uint64_t value)
     if (value <= INT64_MAX) {
         return json_integer((json_int_t)value);
     }
-    char digits[24];
-    snprintf(digits, sizeof digits, "%" PRIu64, value);
-    return json_string(digits);
+    return ace_json_of_big_integer(value);
 }
 
 static json_t *decimal_json(amqp_decimal_t decimal)

@@ -68,10 +68,6 @@ ACEMQ_API acemq_status acemq_table_set_integer(acemq_table *table, const char *n
 /** An int64. */
 ACEMQ_API acemq_status acemq_table_set_int64(acemq_table *table, const char *name, int64_t number,
                                              acemq_error **error);
-/** A uint64 of any value, as one may arrive from another program. Publishing refuses it above
- * 2^63 - 1. */
-ACEMQ_API acemq_status acemq_table_set_uint64(acemq_table *table, const char *name, uint64_t number,
-                                              acemq_error **error);
 ACEMQ_API acemq_status acemq_table_set_bool(acemq_table *table, const char *name, int value,
                                             acemq_error **error);
 ACEMQ_API acemq_status acemq_table_set_double(acemq_table *table, const char *name, double number,
@@ -103,6 +99,27 @@ ACEMQ_API void acemq_array_free(acemq_array *array);
 /** Appends a copy of `value`. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY. */
 ACEMQ_API acemq_status acemq_array_append(acemq_array *array, const acemq_value *value,
                                           acemq_error **error);
+
+/**
+ * Reads a table from a JSON object: a plain integer is an int64, a fraction a double, a string a
+ * long string; `{"type": T, "value": V}` is of the AMQP type T, as `acemq envelope` has it.
+ * Reserved names and a uint64 of the whole range are taken, as they may arrive; publishing refuses
+ * both.
+ * @param table owned
+ * Errors: ACEMQ_E_PARSE with the position or the path of the member, ACEMQ_E_LIMIT,
+ * ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY.
+ */
+ACEMQ_API acemq_status acemq_table_parse_json(const char *json, size_t length, acemq_table **table,
+                                              acemq_error **error);
+/**
+ * Writes a table as a JSON object, of which acemq_table_parse_json() makes the same table.
+ * @param typed 1: every value of the outermost level has the object form; 0: only where plain JSON
+ *              would lose the type
+ * @param json  owned, freed with acemq_free()
+ * Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY.
+ */
+ACEMQ_API acemq_status acemq_table_format_json(const acemq_table *table, int typed, char **json,
+                                               acemq_error **error);
 
 /* Reading. */
 ACEMQ_API size_t acemq_table_count(const acemq_table *table);
