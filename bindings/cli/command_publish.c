@@ -1,0 +1,352 @@
+#include "command.h"
+#include "connect.h"
+#include "input.h"
+#include "options.h"
+#include "output.h"
+#include "progress.h"
+#include "publish_tally.h"
+#include "signals.h"
+
+#include <acemq/names.h>
+#include <acemq/publisher.h>
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LARGEST_BODY ((size_t)1024 * 1024 * 1024)
+#define TRY_EVERY    250 /* ms between two attempts to connect */
+
+static struct {
+    const char *exchange;
+    const char *key;
+    const char *body;
+    const char *file;
+    bool lines;
+    const char *type;
+    const char *id;
+    const char *correlation;
+    cli_list headers;
+    const char *content_type;
+    int64_t count;
+    int64_t timeout;
+} settings = {.content_type = "application/octet-stream", .count = 1, .timeout = 10000};
+
+/* A publish under way. */
+typedef struct cli_sending {
+    acemq_connection *mq;
+    acemq_publisher *publisher;
+    const char *routing_key;
+    cli_tally tally;
+} cli_sending;
+
+static acemq_message *make_message(const void *body, size_t length)
+{
+    acemq_message *message = acemq_message_new(body, length);
+    if (message == NULL) {
+        return NULL;
+    }
+    acemq_message_set_content_type(message, settings.content_type);
+    acemq_message_set_type(message, settings.type);
+    acemq_message_set_correlation(message, settings.correlation);
+    for (size_t i = 0; i < settings.headers.count; i++) {
+        const char *equals = strchr(settings.headers.items[i], '=');
+        char *name =
+            strndup(settings.headers.items[i], (size_t)(equals - settings.headers.items[i]));
+        if (name == NULL) {
+            acemq_message_free(message);
+            return NULL;
+        }
+        acemq_message_set_header(message, name, equals + 1);
+        free(name);
+    }
+    return message;
+}
+
+/* What is wrong with the options shows on a message without a body, before anything else is done.
+ */
+static int check_options(const cli_call *call)
+{
+    if ((call->count == 1) == (settings.exchange != NULL)) {
+        return cli_wrong_use(call, "expected either QUEUE, or --exchange and --key");
+    }
+    if (call->count == 1 && settings.key != NULL) {
+        return cli_wrong_use(call, "--key goes with --exchange; the key of a queue is its name");
+    }
+    if (settings.body != NULL && (settings.file != NULL || settings.lines)) {
+        return cli_wrong_use(call, "--body excludes --file and --lines");
+    }
+    if (settings.lines && settings.count != 1) {
+        return cli_wrong_use(call, "--lines excludes --count");
+    }
+    for (size_t i = 0; i < settings.headers.count; i++) {
+        const char *header = settings.headers.items[i];
+        if (strchr(header, '=') == NULL || header[0] == '=') {
+            return cli_wrong_use(call, "--header must be NAME=VALUE, and not \"%s\"", header);
+        }
+    }
+    return CLI_DONE;
+}
+
+static int check_message(void)
+{
+    acemq_error *error = NULL;
+    acemq_message *message = make_message("", 0);
+    if (message == NULL) {
+        return cli_fail(NULL);
+    }
+    acemq_message_set_id(message, settings.id);
+    acemq_status status = acemq_message_check(message, &error);
+    acemq_message_free(message);
+    return status == ACEMQ_OK ? CLI_DONE : cli_fail(error);
+}
+
+static acemq_status open_publisher(cli_sending *sending, acemq_error **error)
+{
+    acemq_publisher_options options = ACEMQ_PUBLISHER_OPTIONS_INIT;
+    options.exchange = settings.exchange;
+    options.routing_key = sending->routing_key;
+    options.timeout = settings.timeout;
+    return acemq_publisher_new(sending->mq, &options, &sending->publisher, error);
+}
+
+/* A broker that is away is tried again until the timeout. On failure the error is the last try's.
+ */
+static acemq_status connect_patiently(const cli_call *call, const char *url, cli_sending *sending,
+                                      acemq_error **error)
+{
+    int64_t deadline = cli_now() + settings.timeout;
+    for (;;) {
+        int64_t left = deadline - cli_now();
+        acemq_status status = cli_connect_to(call, url, left > 1 ? left : 1, &sending->mq, error);
+        bool again = status != ACEMQ_OK && acemq_error_is_retriable(*error) != 0 &&
+                     !cli_interrupted() && cli_now() + TRY_EVERY < deadline;
+        if (!again) {
+            return status == ACEMQ_OK ? open_publisher(sending, error) : status;
+        }
+        acemq_error_free(*error);
+        *error = NULL;
+        cli_wait_for_interrupt(TRY_EVERY);
+    }
+}
+
+/* False when the user wants an end, and the message was not sent. */
+static bool send_one(cli_sending *sending, acemq_message *message)
+{
+    acemq_error *error = NULL;
+    char new_id[ACEMQ_ID_SIZE];
+    acemq_new_id(new_id);
+    const char *id = settings.id != NULL ? settings.id : new_id;
+    acemq_message_set_id(message, id);
+    cli_tally_begin(&sending->tally);
+    acemq_status status =
+        acemq_publisher_send_async(sending->publisher, NULL, message, settings.timeout,
+                                   cli_tally_end, &sending->tally, &error);
+    if (status == ACEMQ_E_CANCELLED) {
+        cli_tally_withdraw(&sending->tally);
+        acemq_error_free(error);
+        return false;
+    }
+    cli_tally_id(&sending->tally, id);
+    if (status != ACEMQ_OK) {
+        cli_tally_withdraw(&sending->tally);
+        cli_tally_refuse(&sending->tally, error);
+        acemq_error_free(error);
+    }
+    return true;
+}
+
+static int send_copies(cli_sending *sending, const cli_bytes *body)
+{
+    acemq_message *message = make_message(body->data, body->length);
+    if (message == NULL) {
+        return cli_fail(NULL);
+    }
+    cli_progress progress = {.what = "sent"};
+    for (int64_t i = 0; i < settings.count && !cli_interrupted(); i++) {
+        if (!send_one(sending, message)) {
+            break;
+        }
+        cli_progress_show(&progress, (uint64_t)i + 1, (uint64_t)settings.count);
+    }
+    cli_progress_end(&progress);
+    acemq_message_free(message);
+    return CLI_DONE;
+}
+
+static int send_lines(cli_sending *sending, cli_lines *lines)
+{
+    cli_progress progress = {.what = "sent"};
+    cli_line_result result;
+    const char *line;
+    size_t length;
+    uint64_t count = 0;
+    bool going = true;
+    while (going && (result = cli_next_line(lines, true, &line, &length)) == CLI_LINE) {
+        acemq_message *message = make_message(line, length);
+        if (message == NULL) {
+            return cli_fail(NULL);
+        }
+        going = send_one(sending, message);
+        acemq_message_free(message);
+        cli_progress_show(&progress, ++count, 0);
+    }
+    cli_progress_end(&progress);
+    return going && result == CLI_LINES_FAILED ? CLI_FAILED : CLI_DONE;
+}
+
+/* There is no connection: what was to be sent is refused, as far as it is there already. */
+static void refuse_all(cli_sending *sending, cli_lines *lines, const acemq_error *error)
+{
+    const char *line;
+    size_t length;
+    if (lines == NULL) {
+        for (int64_t i = 0; i < settings.count; i++) {
+            cli_tally_refuse(&sending->tally, error);
+        }
+        return;
+    }
+    while (cli_next_line(lines, false, &line, &length) == CLI_LINE) {
+        cli_tally_refuse(&sending->tally, error);
+    }
+}
+
+static int send_all(const cli_call *call, const char *url, cli_sending *sending,
+                    const cli_bytes *body, cli_lines *lines)
+{
+    acemq_error *error = NULL;
+    if (connect_patiently(call, url, sending, &error) != ACEMQ_OK) {
+        refuse_all(sending, lines, error);
+        if (sending->tally.refused == 0) {
+            cli_fail(acemq_error_copy(error));
+        }
+        acemq_error_free(error);
+        return CLI_FAILED;
+    }
+    int status = lines == NULL ? send_copies(sending, body) : send_lines(sending, lines);
+    cli_tally_wait(&sending->tally, lines == NULL ? (uint64_t)settings.count : 0);
+    return status;
+}
+
+static int publish(const cli_call *call, const char *url, const cli_bytes *body, cli_lines *lines)
+{
+    cli_sending sending = {.routing_key = call->count == 1 ? call->arguments[0] : settings.key};
+    if (sending.routing_key == NULL) {
+        sending.routing_key = "";
+    }
+    if (!cli_tally_init(&sending.tally)) {
+        return cli_fail_system("counting");
+    }
+    int status = send_all(call, url, &sending, body, lines);
+    acemq_publisher_free(sending.publisher);
+    cli_disconnect(sending.mq);
+    cli_tally_print(&sending.tally, call->json);
+    if (!cli_tally_all_confirmed(&sending.tally) || cli_interrupted()) {
+        status = CLI_FAILED;
+    }
+    cli_tally_destroy(&sending.tally);
+    return status;
+}
+
+static int publish_lines(const cli_call *call, const char *url)
+{
+    cli_lines lines = {.fd = STDIN_FILENO, .name = "standard input"};
+    bool is_file = settings.file != NULL && strcmp(settings.file, "-") != 0;
+    if (is_file) {
+        lines.name = settings.file;
+        lines.fd = open(settings.file, O_RDONLY | O_CLOEXEC);
+        if (lines.fd < 0) {
+            return cli_fail_system("%s", settings.file);
+        }
+    }
+    int status = cli_signals_take() ? publish(call, url, NULL, &lines) : CLI_FAILED;
+    if (is_file) {
+        close(lines.fd);
+    }
+    free(lines.buffer);
+    return status;
+}
+
+/* The body is read while Ctrl-C still ends the process. */
+static int publish_body(const cli_call *call, const char *url)
+{
+    cli_bytes body = {NULL, 0};
+    if (settings.body != NULL) {
+        body = (cli_bytes){strdup(settings.body), strlen(settings.body)};
+    } else if (!cli_read_file(settings.file, LARGEST_BODY, &body)) {
+        return CLI_FAILED;
+    }
+    if (body.data == NULL) {
+        return cli_fail(NULL);
+    }
+    int status = cli_signals_take() ? publish(call, url, &body, NULL) : CLI_FAILED;
+    free(body.data);
+    return status;
+}
+
+static int run(const cli_call *call)
+{
+    int status = check_options(call);
+    if (status == CLI_DONE) {
+        status = check_message();
+    }
+    if (status != CLI_DONE) {
+        return status;
+    }
+    char *url = cli_url(call);
+    if (url == NULL) {
+        return CLI_FAILED;
+    }
+    status = settings.lines ? publish_lines(call, url) : publish_body(call, url);
+    free(url);
+    return status;
+}
+
+static const cli_option options[] = {
+    {"--exchange", "E", "publish to this exchange instead of a queue", CLI_TEXT,
+     .target = &settings.exchange},
+    {"--key", "K", "the routing key, with --exchange; none: empty", CLI_ANY_TEXT,
+     .target = &settings.key},
+    {"--body", "TEXT", "the body; else --file, else standard input", CLI_ANY_TEXT,
+     .target = &settings.body},
+    {"--file", "FILE", "read the body, or with --lines the lines, from a file", CLI_TEXT,
+     .target = &settings.file},
+    {"--lines", NULL, "send one message a line, as the lines come", CLI_FLAG,
+     .target = &settings.lines},
+    {"--type", "TYPE", "of the envelope; the routing key when not given", CLI_TEXT,
+     .target = &settings.type},
+    {"--id", "ID", "of every message sent; a new one each when not given", CLI_TEXT,
+     .target = &settings.id},
+    {"--correlation", "ID", "of the envelope; the id when not given", CLI_TEXT,
+     .target = &settings.correlation},
+    {"--header", "NAME=VALUE", "a header of the application's; may be given several times",
+     CLI_TEXTS, .target = &settings.headers},
+    {"--content-type", "TYPE", "of the body; application/octet-stream when not given", CLI_TEXT,
+     .target = &settings.content_type},
+    {"--count", "N", "send it N times; once when not given", CLI_INTEGER, .target = &settings.count,
+     .least = 1, .most = INT64_MAX},
+    {"--timeout", "D",
+     "bounds each wait, for the connection, the window and the confirm; 10s when not given",
+     CLI_DURATION, .target = &settings.timeout, .least = 1, .most = ACEMQ_DAY},
+    {.name = NULL},
+};
+
+const cli_command cli_command_publish = {
+    .name = "publish",
+    .usage = "QUEUE | --exchange E --key K",
+    .summary = "Publish messages, and tell what became of each",
+    .details = "A broker that is away is tried again until the timeout; what could not be sent by "
+               "then is\n"
+               "refused. unknown was sent and not confirmed: it may or may not have arrived. "
+               "Ctrl-C sends\n"
+               "no more and waits a moment for what is under way.\n\n"
+               "With --json: {\"sent\", \"confirmed\", \"unroutable\", \"nacked\", \"refused\", "
+               "\"unknown\",\n"
+               "\"ids\": the first 100, in order}. sent is what left here: all but the refused. "
+               "Exit status\n"
+               "1 unless all were confirmed.\n",
+    .options = options,
+    .most = 1,
+    .run = run,
+};
