@@ -163,7 +163,7 @@ static bool give_entry(ace_broker_channel *channel, ace_broker_queue *queue, boo
         ace_broker_channel_send(channel, AMQP_BASIC_GET_EMPTY_METHOD, &empty);
         return true;
     }
-    if (!no_ack && !ace_broker_delivery_window_add(&channel->window, tag, entry)) {
+    if (!no_ack && !ace_broker_channel_lend(channel, tag, entry)) {
         ace_broker_entry_put_back(entry, ACE_RETURNED);
         return ace_broker_refuse_memory(fault);
     }

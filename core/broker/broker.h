@@ -41,6 +41,9 @@ typedef struct ace_broker_limits {
         outgoing_bytes; /* waiting to be written to one connection before deliveries to it pause */
     uint16_t heartbeat; /* offered, in seconds; 0: none */
     int64_t handshake_wait; /* milliseconds until a connection that has not opened is closed */
+    /* Milliseconds a delivery may stay unacknowledged before its channel is closed with 406, on the
+     * injected clock; 0: for ever. */
+    int64_t acknowledgement_wait;
 } ace_broker_limits;
 
 typedef struct ace_broker_options {
@@ -54,7 +57,7 @@ typedef struct ace_broker_options {
 } ace_broker_options;
 
 /* The system clock, silent, guest/guest, "/", and RabbitMQ's limits where it has some (channel-max
- * 2047, frame-max 131072, heartbeat 60 s, handshake 10 s, body 128 MiB). */
+ * 2047, frame-max 131072, heartbeat 60 s, handshake 10 s, acknowledgement 30 min, body 128 MiB). */
 void ace_broker_options_init(ace_broker_options *options);
 
 /* Starts the thread. `options` may be NULL for the defaults. On success *broker is one reference,

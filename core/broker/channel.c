@@ -25,6 +25,7 @@ static ace_broker_channel *channel_open(ace_broker_session *session, uint16_t nu
     channel->session = session;
     channel->number = number;
     channel->next_delivery = 1;
+    channel->overdue.fire = ace_broker_channel_overdue;
     channel->next_publish = 1;
     ace_list_init(&channel->consumers);
     ace_assembly_init(&channel->assembly, session->core->limits.message_bytes);
@@ -44,6 +45,7 @@ static void give_back(ace_broker_channel *channel)
 void ace_broker_channel_free(ace_broker_channel *channel)
 {
     give_back(channel);
+    ace_timer_cancel(&channel->session->core->queue_timers, &channel->overdue);
     if (ace_list_contains_node(&channel->confirming))
         ace_list_remove(&channel->session->confirming, &channel->confirming);
     channel->session->channels[channel->number] = NULL;
@@ -60,8 +62,8 @@ void ace_broker_channel_send(ace_broker_channel *channel, amqp_method_number_t i
         ace_broker_session_send(channel->session, channel->number, id, decoded);
 }
 
-static void channel_fail(ace_broker_channel *channel, const ace_broker_fault *fault,
-                         amqp_method_number_t id)
+void ace_broker_channel_fail(ace_broker_channel *channel, const ace_broker_fault *fault,
+                             amqp_method_number_t id)
 {
     amqp_channel_close_t close = {.reply_code = fault->code,
                                   .reply_text = amqp_cstring_bytes(fault->text),
@@ -166,7 +168,7 @@ static void settle_fault(ace_broker_channel *channel, const ace_broker_fault *fa
     if (ace_broker_fault_is_hard(fault->code))
         ace_broker_session_fail(channel->session, fault, id);
     else
-        channel_fail(channel, fault, id);
+        ace_broker_channel_fail(channel, fault, id);
 }
 
 /* Nothing counts between close and close-ok. */

@@ -20,6 +20,7 @@ struct ace_broker_channel {
     ace_list consumers;
     ace_broker_delivery_window window;
     uint64_t next_delivery;
+    ace_timer overdue;        /* the oldest of them has been out too long */
     uint32_t prefetch;        /* for consumers to come */
     uint32_t global_prefetch; /* of all consumers together; 0: no limit */
     size_t counted;           /* what they have */
@@ -37,12 +38,20 @@ void ace_broker_channel_free(ace_broker_channel *channel);
 /* Why a method frame could not be decoded: 503, 541 or 501. Always false. */
 bool ace_broker_channel_refuse_method(ace_bytes payload, ace_broker_fault *fault);
 
+/* channel.close with the fault; consumers and what is unsettled go at once. The channel lives on
+ * until the client has answered. */
+void ace_broker_channel_fail(ace_broker_channel *channel, const ace_broker_fault *fault,
+                             amqp_method_number_t id);
+
 void ace_broker_channel_send(ace_broker_channel *channel, amqp_method_number_t id,
                              const void *decoded);
 
 /* --- deliveries (delivery.c) --- */
 
 bool ace_broker_channel_can_deliver(const ace_broker_channel *channel);
+/* An entry goes to the client to be settled, under this tag. False: no memory, nothing changed. */
+bool ace_broker_channel_lend(ace_broker_channel *channel, uint64_t tag, ace_broker_entry *entry);
+void ace_broker_channel_overdue(ace_timer *timer); /* fires when one has been out too long */
 void ace_broker_channel_deliver(ace_broker_consumer *consumer, ace_broker_entry *entry);
 void ace_broker_channel_notify_cancel(ace_broker_channel *channel, ace_bytes tag);
 void ace_broker_channel_release_unsettled(

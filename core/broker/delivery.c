@@ -4,6 +4,7 @@
 #include "broker/queue.h"
 
 #include <amqp_framing.h>
+#include <inttypes.h>
 
 bool ace_broker_channel_can_deliver(const ace_broker_channel *channel)
 {
@@ -47,12 +48,51 @@ static void send_delivery(ace_broker_consumer *consumer, const ace_broker_entry 
     ace_buffer_free(&rewritten);
 }
 
+static bool watch(ace_broker_channel *channel, int64_t since)
+{
+    ace_broker_core *core = channel->session->core;
+    int64_t wait = core->limits.acknowledgement_wait;
+
+    return wait == 0 || ace_timer_is_set(&channel->overdue) ||
+           ace_timer_set(&core->queue_timers, &channel->overdue, since + wait);
+}
+
+/* RabbitMQ takes a client for stuck that settles nothing for so long. */
+void ace_broker_channel_overdue(ace_timer *timer)
+{
+    ace_broker_channel *channel = ACE_RECORD(timer, ace_broker_channel, overdue);
+    ace_broker_core *core = channel->session->core;
+    const ace_broker_entry *oldest = ace_broker_delivery_window_oldest(&channel->window);
+    ace_broker_fault fault;
+
+    if (!oldest)
+        return;
+    if (oldest->delivered + core->limits.acknowledgement_wait > core->now) {
+        if (!watch(channel, oldest->delivered))
+            ace_broker_session_kill(channel->session);
+        return;
+    }
+    ace_broker_refuse(
+        &fault, AMQP_PRECONDITION_FAILED,
+        "delivery acknowledgement on channel %d timed out. Timeout value used: %" PRId64
+        " ms. This timeout value can be configured, see consumers doc guide to learn more",
+        channel->number, core->limits.acknowledgement_wait);
+    ace_broker_channel_fail(channel, &fault, 0);
+}
+
+bool ace_broker_channel_lend(ace_broker_channel *channel, uint64_t tag, ace_broker_entry *entry)
+{
+    entry->delivered = channel->session->core->now;
+    return watch(channel, entry->delivered) &&
+           ace_broker_delivery_window_add(&channel->window, tag, entry);
+}
+
 void ace_broker_channel_deliver(ace_broker_consumer *consumer, ace_broker_entry *entry)
 {
     ace_broker_channel *channel = consumer->channel;
     uint64_t tag = channel->next_delivery++;
 
-    if (!consumer->no_ack && !ace_broker_delivery_window_add(&channel->window, tag, entry)) {
+    if (!consumer->no_ack && !ace_broker_channel_lend(channel, tag, entry)) {
         ace_broker_session_kill(channel->session);
         ace_broker_channel_uncount(channel, entry);
         ace_broker_entry_put_back(entry, ACE_RETURNED);

@@ -89,16 +89,9 @@ ace_broker_entry *ace_broker_delivery_window_take_oldest(ace_broker_delivery_win
     return take_at(window, window->start);
 }
 
-ace_broker_entry *ace_broker_delivery_window_take_newest(ace_broker_delivery_window *window,
-                                                         uint64_t up_to)
+const ace_broker_entry *ace_broker_delivery_window_oldest(const ace_broker_delivery_window *window)
 {
-    size_t at = up_to == UINT64_MAX ? window->end : find(window, up_to + 1);
-
-    while (at > window->start) {
-        if (window->slots[--at].entry)
-            return take_at(window, at);
-    }
-    return NULL;
+    return window->outstanding > 0 ? window->slots[window->start].entry : NULL;
 }
 
 void ace_broker_delivery_window_forget(ace_broker_delivery_window *window,

@@ -26,9 +26,8 @@ bool ace_broker_delivery_window_has(const ace_broker_delivery_window *window, ui
 /* Takes the oldest one whose tag is at most `up_to`; NULL when there is none. */
 ace_broker_entry *ace_broker_delivery_window_take_oldest(ace_broker_delivery_window *window,
                                                          uint64_t up_to);
-/* Takes the newest one whose tag is at most `up_to`; NULL when there is none. */
-ace_broker_entry *ace_broker_delivery_window_take_newest(ace_broker_delivery_window *window,
-                                                         uint64_t up_to);
+/* The oldest one, which stays; NULL when there is none. */
+const ace_broker_entry *ace_broker_delivery_window_oldest(const ace_broker_delivery_window *window);
 /* The consumer is gone: what it has stays, and counts for it no longer. */
 void ace_broker_delivery_window_forget(ace_broker_delivery_window *window,
                                        const ace_broker_consumer *consumer);

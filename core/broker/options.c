@@ -26,7 +26,8 @@ void ace_broker_options_init(ace_broker_options *options)
                                                .frame_bytes = ACE_FRAME_MAX_DEFAULT,
                                                .outgoing_bytes = 4 * MIB,
                                                .heartbeat = 60,
-                                               .handshake_wait = 10000}};
+                                               .handshake_wait = 10000,
+                                               .acknowledgement_wait = 1800000}};
 }
 
 static ace_code check_range(const char *name, size_t value, size_t least, size_t most,
@@ -67,6 +68,9 @@ ace_code ace_broker_check_options(const ace_broker_options *options, ace_error *
     }
     if (limits->handshake_wait < 1)
         return ace_fail(error, ACE_INVALID_ARGUMENT, "the broker's handshake wait is below 1 ms");
+    if (limits->acknowledgement_wait < 0)
+        return ace_fail(error, ACE_INVALID_ARGUMENT,
+                        "the broker's acknowledgement wait is below 0 ms");
     return ACE_OK;
 }
 

@@ -114,7 +114,8 @@ struct ace_broker_entry {
     ace_broker_consumer *consumer; /* that has it; NULL: basic.get, or cancelled since */
     const char *reason;            /* of death, in the queue's `dead` */
     uint64_t sequence;
-    int64_t expiry; /* monotonic; ACE_NEVER */
+    int64_t delivered; /* when, monotonic */
+    int64_t expiry;    /* monotonic; ACE_NEVER */
     uint32_t delivery_count;
     uint8_t priority;
     bool redelivered;

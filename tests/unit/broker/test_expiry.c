@@ -171,6 +171,33 @@ START_TEST(a_queue_with_a_consumer_is_in_use)
 }
 END_TEST
 
+START_TEST(a_delivery_that_is_not_acknowledged_for_half_an_hour_closes_its_channel)
+{
+    uint64_t first;
+
+    ace_wire_declare(client, "q", NULL);
+    ace_wire_consume(client, "q", "c", false);
+    ace_wire_publish_text(client, "q", "1");
+    first = ace_wire_expect_delivery(client, "1", false);
+    ace_clock_advance(manual, 1000000);
+    ace_wire_publish_text(client, "q", "2");
+    ace_wire_expect_delivery(client, "2", false);
+    ace_wire_ack(client, first, false);
+    ck_assert_uint_eq(ace_wire_count(client, "q"), 0);
+    ace_clock_advance(manual, 1799999);
+    ace_wire_expect_quiet(client);
+    ace_clock_advance(manual, 1);
+    ace_wire_expect_channel_close(
+        client, 406,
+        "PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out. Timeout value "
+        "used: "
+        "1800000 ms. This timeout value can be configured, see consumers doc guide to learn more");
+    ace_wire_open_channel(client, 1);
+    ace_wire_get(client, "q");
+    ace_wire_expect_delivery(client, "2", true);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("expiry");
@@ -188,6 +215,7 @@ int main(void)
     tcase_add_test(tcase, a_get_never_finds_what_has_expired);
     tcase_add_test(tcase, an_unused_queue_is_deleted);
     tcase_add_test(tcase, a_queue_with_a_consumer_is_in_use);
+    tcase_add_test(tcase, a_delivery_that_is_not_acknowledged_for_half_an_hour_closes_its_channel);
     suite_add_tcase(suite, tcase);
     srunner_run_all(runner, CK_NORMAL);
     failed = srunner_ntests_failed(runner);
