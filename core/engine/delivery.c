@@ -155,13 +155,17 @@ static void replace_reason(ace_delivery *delivery, char *reason)
     delivery->reason = reason;
 }
 
-static ace_code post_verdict(ace_delivery *delivery, ace_error **error)
+static ace_code post_verdict(ace_delivery *delivery, ace_receiver_verdict verdict,
+                             ace_error **error)
 {
     ace_consumer *consumer = delivery->consumer;
+    /* First, since the clock is not the connection's: it may be gone once that was closed. */
     if (ace_consumer_is_stale(consumer, delivery)) {
         return ace_fail(error, ACE_STALE,
-                        "the delivery came before a reconnect; the broker delivers it again");
+                        "the delivery's channel is gone; the broker delivers it again");
     }
+    verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
+    delivery->verdict = verdict;
     ace_delivery_keep(delivery); /* the task's */
     if (!ace_loop_post(consumer->loop, &delivery->task)) {
         ace_delivery_unref(delivery);
@@ -185,9 +189,7 @@ static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, 
     if (copy != NULL) {
         replace_reason(delivery, copy);
     }
-    verdict.wall = ace_clock_wall(ace_loop_clock(delivery->consumer->loop));
-    delivery->verdict = verdict;
-    return post_verdict(delivery, error);
+    return post_verdict(delivery, verdict, error);
 }
 
 ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,
