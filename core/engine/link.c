@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define UNHEARD_GOODBYE 250 /* ms */
+
 ace_code ace_link_new(const ace_settings *settings, const ace_url *url, const char *role,
                       ace_link **out, ace_error **error)
 {
@@ -103,6 +105,7 @@ typedef struct close_request {
     ace_link *link;
     ace_waiter waiter;
     ace_connector *connectors[2]; /* taken from the link, which may not wait for them */
+    bool unheard;                 /* a broker that is blocked does not read, our goodbye included */
 } close_request;
 
 static void start_close(void *user)
@@ -111,6 +114,7 @@ static void start_close(void *user)
     ace_link *link = request->link;
     ace_error *error = NULL;
     bool was_open = link->state == ACE_LINK_OPEN && link->failure == NULL;
+    request->unheard = link->blocked || link->congested;
     request->connectors[0] = link->connector;
     request->connectors[1] = link->given_up;
     link->connector = NULL;
@@ -148,7 +152,9 @@ void ace_link_close(ace_link *link, int64_t deadline)
     bool can_wait = ace_waiter_init(&request.waiter, NULL) == ACE_OK;
     if (can_wait) {
         (void)ace_loop_call(link->loop, start_close, &request);
-        (void)ace_waiter_wait(&request.waiter, deadline, NULL);
+        int64_t soon = ace_deadline_after(UNHEARD_GOODBYE);
+        (void)ace_waiter_wait(&request.waiter, request.unheard && soon < deadline ? soon : deadline,
+                              NULL);
         (void)ace_loop_call(link->loop, conclude_close, &request);
         ace_waiter_destroy(&request.waiter);
     }

@@ -69,8 +69,9 @@ ace_code ace_link_new(const ace_settings *settings, const ace_url *url, const ch
 ace_code ace_link_connect(ace_link *link, int64_t deadline, ace_cancel *cancel, ace_error **error);
 
 /* Says goodbye (connection.close) and waits for the answer until `deadline`, then ends the thread.
- * Output that was queued before goes out first. Channels are lost with ACE_CLOSED. Never from the
- * loop's thread; again is fine. */
+ * Output that was queued before goes out first. A broker that reads nothing at present (blocked) is
+ * not waited for. Channels are lost with ACE_CLOSED. Never from the loop's thread; again is fine.
+ */
 void ace_link_close(ace_link *link, int64_t deadline);
 void ace_link_free(ace_link *link); /* closed, or in a child of fork; NULL is fine */
 /* In a child of fork: closes the descriptors, tells nobody, takes no lock. ace_link_free() may
