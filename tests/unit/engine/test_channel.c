@@ -446,26 +446,29 @@ START_TEST(a_channel_may_be_closed_while_it_is_told_that_it_is_lost)
 END_TEST
 
 typedef struct fault {
-    const uint8_t *bytes;
+    const char *what;
+    const char *bytes;
     size_t length;
 } fault;
 
-#define FAULT(text)                                                                                \
+#define FAULT(what, text)                                                                          \
     {                                                                                              \
-        (const uint8_t *)(text), sizeof(text) - 1                                                  \
+        what, text, sizeof(text) - 1                                                               \
     }
 
+/* clang-format off */
 static const fault faults[] = {
-    FAULT("\x02\x00\x01\x00\x00\x00\x0e\x00\x3c\x00\x00\0\0\0\0\0\0\0\x01\x00\x00\xce"), /* unannounced
-                                                                                          */
-    FAULT("\x03\x00\x01\x00\x00\x00\x01x\xce"),                /* a body of nothing */
-    FAULT("\x01\x00\x01\x00\x00\x00\x04\xff\xff\xff\xff\xce"), /* an unknown method */
-    FAULT("\x01\x00\x01\x00\x00\x00\x04\x00\x3c\x00\x3c\xce"), /* deliver, cut short */
-    FAULT("\x01\x00\x05\x00\x00\x00\x04\x00\x14\x00\x0b\xce"), /* a channel not open */
-    FAULT("\x01\x00\x01\x00\x00\x00\x04\x00\x14\x00\x0b\xcd"), /* a wrong end */
-    FAULT("\x01\x00\x01\x7f\xff\xff\xff"),                     /* two gigabytes */
-    FAULT("\x09\x00\x01\x00\x00\x00\x00\xce"),                 /* an unknown frame */
+    FAULT("a header that nothing announced",
+          "\x02\x00\x01\x00\x00\x00\x0e\x00\x3c\x00\x00\0\0\0\0\0\0\0\x01\x00\x00\xce"),
+    FAULT("a body that nothing announced", "\x03\x00\x01\x00\x00\x00\x01x\xce"),
+    FAULT("an unknown method", "\x01\x00\x01\x00\x00\x00\x04\xff\xff\xff\xff\xce"),
+    FAULT("basic.deliver cut short", "\x01\x00\x01\x00\x00\x00\x04\x00\x3c\x00\x3c\xce"),
+    FAULT("a channel that is not open", "\x01\x00\x05\x00\x00\x00\x04\x00\x14\x00\x0b\xce"),
+    FAULT("a wrong end octet", "\x01\x00\x01\x00\x00\x00\x04\x00\x14\x00\x0b\xcd"),
+    FAULT("a frame of two gigabytes", "\x01\x00\x01\x7f\xff\xff\xff"),
+    FAULT("an unknown frame", "\x09\x00\x01\x00\x00\x00\x00\xce"),
 };
+/* clang-format on */
 
 static int fault_number;
 
@@ -489,7 +492,8 @@ START_TEST(garbage_ends_the_connection_and_not_the_process)
     begin(&self, script_fault);
     await(&self.opened, 2);
     ck_assert_int_eq(atomic_load(&self.lost), 1);
-    ck_assert_int_eq(self.lost_code, ACE_PROTOCOL);
+    ck_assert_msg(self.lost_code == ACE_PROTOCOL, "%s: %s", faults[_i].what,
+                  ace_code_name(self.lost_code));
     end(&self);
 }
 END_TEST
