@@ -170,15 +170,21 @@ static ace_code connect_memory(ace_connector *connector, ace_error **error)
     return code;
 }
 
+static ace_code reach_broker(ace_connector *connector, ace_error **error)
+{
+    ace_code code = get_credentials(connector, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    return connector->memory_name == NULL ? connect_tcp(connector, error)
+                                          : connect_memory(connector, error);
+}
+
 static void run_connector(void *user)
 {
     ace_connector *connector = user;
     ace_error *error = NULL;
-    ace_code code = get_credentials(connector, &error);
-    if (code == ACE_OK) {
-        code = connector->memory_name == NULL ? connect_tcp(connector, &error)
-                                              : connect_memory(connector, &error);
-    }
+    (void)reach_broker(connector, &error);
     connector->result.error = error;
     /* Under the lock, because the loop may be gone as soon as the link has abandoned this. */
     ace_mutex_lock(&connector->mutex);
