@@ -16,7 +16,7 @@ cli_json cli_json_stdout(void)
 static void begin_value(cli_json *json)
 {
     if (json->comma) {
-        fputs(", ", json->out);
+        fputc(',', json->out);
     }
     json->comma = true;
 }
@@ -90,7 +90,7 @@ void cli_json_name(cli_json *json, const char *name)
 {
     begin_value(json);
     write_text(json->out, name, strlen(name));
-    fputs(": ", json->out);
+    fputc(':', json->out);
     json->comma = false;
 }
 
