@@ -26,7 +26,8 @@ static place inside(place at, const char *member)
 {
     place in = at;
     in.depth++;
-    int length = snprintf(in.path, sizeof in.path, "%.180s.%.60s", at.path, member);
+    int length = snprintf(in.path, sizeof in.path, "%.180s%s%.60s", at.path,
+                          at.path[0] == '\0' ? "" : ".", member);
     if (length < 0) {
         in.path[0] = '\0';
     }
