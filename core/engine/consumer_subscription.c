@@ -171,6 +171,19 @@ void ace_subscription_begin(ace_consumer *consumer)
     }
 }
 
+static bool link_is_closed(const ace_consumer *consumer)
+{
+    ace_link_status status;
+    ace_link_status_of(consumer->consuming, &status);
+    return status.state == ACE_LINK_CLOSING || status.state == ACE_LINK_CLOSED;
+}
+
+static void end(ace_consumer *consumer, const ace_error *why)
+{
+    answer_opener(consumer, why);
+    ace_consumer_end(consumer, why);
+}
+
 /* --- what the channel tells --- */
 
 static void opened(ace_channel *channel, void *user)
@@ -201,9 +214,8 @@ static void lost(ace_channel *channel, const ace_error *error, bool comes_back, 
         }
         return;
     }
-    if (ace_error_code(error) == ACE_CLOSED) {
-        answer_opener(consumer, error);
-        ace_consumer_end(consumer, error);
+    if (link_is_closed(consumer)) {
+        end(consumer, error);
         return;
     }
     if (consumer->waiting_opener != NULL) {
@@ -277,7 +289,7 @@ static void ending_due(ace_timer *timer)
     if (error == NULL) {
         (void)ace_fail(&error, ACE_CLOSED, "the connection is closed");
     }
-    ace_consumer_end(consumer, error);
+    end(consumer, error);
     ace_error_free(error);
 }
 

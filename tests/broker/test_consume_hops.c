@@ -80,6 +80,41 @@ START_TEST(what_is_held_when_the_consumer_closes_is_put_back)
 }
 END_TEST
 
+START_TEST(a_message_whose_copy_would_not_fit_a_frame_keeps_no_other_waiting)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_FAILED};
+    ace_settings settings;
+    ace_head head;
+    char large[3961];
+    ace_settings_init(&settings);
+    settings.frame_max = 4096;
+    bench_open_with(&bench, "frame", &settings);
+    declare_queue(&bench, bench.queue, "quorum", 0);
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    memset(large, 'h', sizeof large - 1);
+    large[sizeof large - 1] = '\0';
+    head_with_id(&head, "large");
+    MUST(ace_table_set_text(&head.headers, "large", large, &error));
+    ace_head_seal(&head);
+    put_raw(&bench, bench.queue, "x", 1, &head);
+    ace_head_release(&head);
+    AWAIT(counted(consumer).hops_failed == 1);
+    put_with_id(&bench, "small", "x");
+    ace_delivery *dead = take_from(&bench, dlq(&bench));
+    assert_text(ace_delivery_envelope(dead)->id, "small");
+    ace_delivery_free(dead);
+    AWAIT(counted(consumer).hops_failed == 2); /* tried again, and held */
+    ck_assert_uint_eq(counted(consumer).in_flight, 1);
+    MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+    dead = take_from(&bench, bench.queue);
+    assert_text(ace_delivery_envelope(dead)->id, "large");
+    ace_delivery_free(dead);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
 START_TEST(a_missing_rung_is_declared_again)
 {
     consume_bench bench;
@@ -256,6 +291,7 @@ int main(void)
     tcase_add_test(tcase,
                    a_hop_whose_target_may_not_be_declared_is_repeated_while_the_message_is_held);
     tcase_add_test(tcase, what_is_held_when_the_consumer_closes_is_put_back);
+    tcase_add_test(tcase, a_message_whose_copy_would_not_fit_a_frame_keeps_no_other_waiting);
     tcase_add_test(tcase, a_missing_rung_is_declared_again);
     tcase_add_test(tcase, a_rung_that_may_not_be_declared_is_waited_out_here);
     tcase_add_test(tcase, a_deleted_source_is_waited_for_and_consumed_again);

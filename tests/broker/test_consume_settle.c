@@ -210,6 +210,7 @@ START_TEST(a_policy_of_seconds_waits_here_then_in_rungs_then_dead_letters)
     ck_assert_int_eq(ace_delivery_envelope(dead)->attempt, 4);
     ck_assert_int_eq(header_of(dead, "tiny")->kind, AMQP_FIELD_KIND_U8);
     ck_assert_ptr_nonnull(header_of(dead, "x-acemq-unknown"));
+    ck_assert_ptr_null(header_of(dead, "x-delivery-count"));
     ck_assert_ptr_null(ace_table_find(&ace_delivery_headers(dead)->table, "x-acemq-unknown"));
     ace_delivery_free(dead);
     AWAIT(counted(consumer).in_flight == 0);

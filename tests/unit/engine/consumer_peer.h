@@ -351,7 +351,7 @@ static inline int logged(consumer_peer *p, const char *text)
     return count;
 }
 
-static inline void peer_begin(consumer_peer *p)
+static inline void peer_begin_with(consumer_peer *p, bool reconnect)
 {
     memset(p, 0, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
@@ -364,8 +364,14 @@ static inline void peer_begin(consumer_peer *p)
     settings.clock = p->clock;
     settings.heartbeat = 0;
     settings.reconnect_jitter = 0;
+    settings.reconnect = reconnect;
     settings.log = (ace_log){keep_log, p, ACE_LOG_DEBUG};
     MUST(ace_connection_open(peer_url(p->peer), &settings, NULL, &p->connection, &error));
+}
+
+static inline void peer_begin(consumer_peer *p)
+{
+    peer_begin_with(p, true);
 }
 
 static inline void peer_end(consumer_peer *p)
@@ -423,6 +429,33 @@ static inline ace_delivery *peer_pull(ace_consumer *consumer)
     ace_delivery *delivery = NULL;
     MUST(ace_consumer_next(consumer, soon(), NULL, &delivery, &error));
     return delivery;
+}
+
+/* The next event of a consumer, in the order they came; NULL when none comes soon. */
+static inline ace_event *consumer_event(consumer_peer *p)
+{
+    for (int i = 0; i < 200; i++) {
+        ace_event *event = ace_events_take(p->connection->events);
+        if (event != NULL &&
+            (event->kind == ACE_EVENT_CONSUMER || event->kind == ACE_EVENT_SETTLE)) {
+            return event;
+        }
+        if (event == NULL) {
+            nap(5);
+        }
+        ace_event_free(event);
+    }
+    return NULL;
+}
+
+static inline void assert_event(consumer_peer *p, ace_event_kind kind, int state)
+{
+    ace_event *event = consumer_event(p);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_int_eq(event->kind, kind);
+    ck_assert_int_eq(event->state, state);
+    ck_assert_str_eq(event->text, "q");
+    ace_event_free(event);
 }
 
 /* Nothing more comes: for a while that is long against a turn of a loop. */

@@ -179,6 +179,8 @@ START_TEST(a_channel_the_broker_closes_is_reported_once_and_opened_again)
     AWAIT(!ace_consumer_is_subscribed(consumer));
     AWAIT(logged(p, "not subscribed") == 1);
     ck_assert_int_eq(logged(p, "timed out"), 1);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_SUBSCRIBED);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_AWAY);
     ck_assert_int_eq(ace_delivery_settle(d[0], ACE_ACCEPTED, NULL, NULL), ACE_STALE);
     ace_delivery_free(d[0]);
     pass(p, 999);
@@ -229,6 +231,71 @@ START_TEST(a_cancelled_subscription_is_made_again_and_a_missing_source_asked_for
 }
 END_TEST
 
+START_TEST(a_hop_under_way_when_the_channel_is_lost_acknowledges_nothing_on_the_next)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    ace_delivery *d[1];
+    peer_begin(p);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(hops, IGNORE_HOPS);
+    PEER_SET(to_deliver, 1);
+    take(consumer, d, 1);
+    MUST(ace_delivery_settle(d[0], ACE_PARKED, NULL, &error));
+    ace_delivery_free(d[0]);
+    AWAIT(PEER(p->hop_count) == 1);
+    PEER_SET(command, DO_HANG_UP);
+    AWAIT(counted(consumer).in_flight == 0);
+    pass(p, 500);
+    AWAIT(ace_consumer_is_subscribed(consumer));
+    PEER_SET(to_deliver, 1); /* the same tag on the new channel */
+    take(consumer, d, 1);
+    pass(p, 30000); /* no confirm came */
+    settle_down();
+    ck_assert_int_eq(PEER(p->settled_count), 0);
+    ck_assert_int_eq(PEER(p->hop_count), 1); /* and it is the broker's again to deliver */
+    ck_assert_uint_eq(counted(consumer).hops_failed, 0);
+    ck_assert_uint_eq(counted(consumer).parked, 0);
+    ck_assert_uint_eq(counted(consumer).in_flight, 1);
+    accept_one(d[0]);
+    assert_settled(p, 0, 'a', 1, false);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(a_consumer_whose_connection_is_gone_for_good_ends_and_says_why)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    ace_delivery *delivery = NULL;
+    ace_error *error = NULL;
+    peer_begin_with(p, false);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *pulls = peer_consume(p, &options);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_SUBSCRIBED);
+    options = peer_options(&record, NULL);
+    ace_consumer *pushes = peer_consume(p, &options);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_SUBSCRIBED);
+    PEER_SET(command, DO_HANG_UP);
+    ck_assert_int_eq(ace_consumer_next(pulls, soon(), NULL, &delivery, &error),
+                     ACE_CONNECTION_LOST);
+    ck_assert_ptr_nonnull(strstr(ace_error_message(error), "127.0.0.1"));
+    ace_error_free(error);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_ENDED);
+    assert_event(p, ACE_EVENT_CONSUMER, ACE_CONSUMER_ENDED);
+    ck_assert_int_eq(logged(p, "again in"), 0);
+    ck_assert_int_eq(atomic_load(&record.destroyed), 0); /* the loop calls nobody */
+    ck_assert_int_eq(ace_consumer_close(pushes, NULL), ACE_OK);
+    ck_assert_int_eq(atomic_load(&record.destroyed), 1);
+    ace_consumer_release(pushes);
+    ace_consumer_release(pulls);
+    peer_end(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("consumer_acks");
@@ -243,6 +310,9 @@ int main(void)
     tcase_add_test(
         tcase,
         a_cancelled_subscription_is_made_again_and_a_missing_source_asked_for_ever_more_rarely);
+    tcase_add_test(tcase,
+                   a_hop_under_way_when_the_channel_is_lost_acknowledges_nothing_on_the_next);
+    tcase_add_test(tcase, a_consumer_whose_connection_is_gone_for_good_ends_and_says_why);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }
