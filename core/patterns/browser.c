@@ -20,6 +20,8 @@ struct ace_browser {
     uint64_t opening; /* of the session's channel; 0: nothing was read */
     uint64_t tag;     /* of the last one */
     bool removable;
+    uint64_t removed;
+    uint64_t ready; /* in the queue besides, as it was told last */
 };
 
 void ace_browser_options_init(ace_browser_options *options)
@@ -149,7 +151,9 @@ ace_code ace_browser_next(ace_browser *browser, const ace_delivery **delivery, a
                         "the connection was lost while %s was looked through", browser->queue);
     }
     browser->opening = opening;
-    browser->tag = ((const amqp_basic_get_ok_t *)content->method.decoded)->delivery_tag;
+    const amqp_basic_get_ok_t *got = content->method.decoded;
+    browser->tag = got->delivery_tag;
+    browser->ready = got->message_count;
     code = ace_delivery_of_content(content, browser->queue, &browser->held[browser->count], error);
     if (code == ACE_OK) {
         browser->removable = true;
@@ -166,18 +170,9 @@ ace_code ace_browser_remove(ace_browser *browser, ace_error **error)
     ace_code code = ace_session_ack(browser->session, browser->opening, browser->tag, false, error);
     if (code == ACE_OK) {
         browser->removable = false;
+        browser->removed++;
     }
     return code;
-}
-
-/* Tag 0 is all that was not acknowledged, and fine when there is nothing. */
-static void put_back(ace_browser *browser)
-{
-    if (browser->opening != 0 &&
-        ace_session_nack(browser->session, browser->opening, 0, true, true, NULL) == ACE_OK) {
-        ace_declare_settle_down(browser->session, browser->queue,
-                                ace_deadline_after(browser->options.timeout));
-    }
 }
 
 void ace_browser_close(ace_browser *browser)
@@ -186,8 +181,14 @@ void ace_browser_close(ace_browser *browser)
         return;
     }
     if (!ace_handle_is_foreign(&browser->connection->handle)) {
-        put_back(browser);
-        ace_session_free(browser->session);
+        uint64_t held = browser->count - browser->removed;
+        if (held > 0) {
+            ace_declare_give_back(browser->session, browser->connection->consuming, browser->queue,
+                                  browser->ready + held,
+                                  ace_deadline_after(browser->options.timeout));
+        } else {
+            ace_session_free(browser->session);
+        }
     }
     for (size_t i = 0; i < browser->count; i++) {
         ace_delivery_free(browser->held[i]);

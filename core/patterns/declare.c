@@ -1,8 +1,12 @@
 #include "patterns/declare.h"
 
 #include "contract/table.h"
+#include "engine/waiter.h"
 
-#include <stddef.h>
+#include <time.h>
+
+#define PATIENCE 500 /* ms without a message that came back */
+#define POLLING  10  /* ms */
 
 static amqp_bytes_t name_of(const char *text)
 {
@@ -29,13 +33,46 @@ ace_code ace_declare_queue_passively(ace_session *session, const char *queue, ui
     return ACE_OK;
 }
 
-void ace_declare_settle_down(ace_session *session, const char *queue, int64_t deadline)
+static void pause_for(long milliseconds)
 {
-    /* A queue of RabbitMQ answers this question before older work that waits for it, but not before
-     * work that it was at: the second answer comes behind the nack. */
-    for (int i = 0; i < 2; i++) {
-        (void)ace_declare_queue_passively(session, queue, NULL, NULL, deadline, NULL, NULL);
+    struct timespec wait = {0, milliseconds * 1000000};
+    (void)nanosleep(&wait, NULL);
+}
+
+static void await_ready(ace_session *session, const char *queue, uint64_t expected,
+                        int64_t deadline)
+{
+    uint64_t most = 0;
+    int64_t patient_until = ace_deadline_after(PATIENCE);
+    for (;;) {
+        uint64_t ready = 0;
+        if (ace_declare_queue_passively(session, queue, &ready, NULL, deadline, NULL, NULL) !=
+                ACE_OK ||
+            ready >= expected) {
+            return;
+        }
+        int64_t now = ace_deadline_after(0);
+        if (ready > most) {
+            most = ready;
+            patient_until = ace_deadline_after(PATIENCE);
+        }
+        /* Where it does not grow, somebody else takes from it. */
+        if (now >= patient_until || now >= deadline) {
+            return;
+        }
+        pause_for(POLLING);
     }
+}
+
+void ace_declare_give_back(ace_session *session, ace_link *link, const char *queue,
+                           uint64_t expected, int64_t deadline)
+{
+    ace_session_free(session);
+    ace_session *observer = NULL;
+    if (ace_session_new(link, &observer, NULL) == ACE_OK) {
+        await_ready(observer, queue, expected, deadline);
+    }
+    ace_session_free(observer);
 }
 
 static ace_code send_exchange(ace_session *session, const ace_declaration *declaration,

@@ -15,9 +15,12 @@ ace_code ace_declare_queue_passively(ace_session *session, const char *queue, ui
                                      uint64_t *consumers, int64_t deadline, ace_cancel *cancel,
                                      ace_error **error);
 
-/* After a nack on this session: returns when the broker has put back what it was told to, or at the
- * deadline. */
-void ace_declare_settle_down(ace_session *session, const char *queue, int64_t deadline);
+/* Gives back all that the session has got and not settled, to the places where it lay, and frees
+ * the session. Returns when `expected` messages are ready in the queue again, at the deadline, or
+ * when their number does not grow for half a second. It closes the channel, which RabbitMQ does for
+ * ten thousand messages in a moment: a nack of them all takes it half a minute. */
+void ace_declare_give_back(ace_session *session, ace_link *link, const char *queue,
+                           uint64_t expected, int64_t deadline);
 
 /* Is the exchange or the queue there; ACE_NOT_FOUND when not. Never for a binding. */
 ace_code ace_declare_passively(ace_session *session, const ace_declaration *declaration,

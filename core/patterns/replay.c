@@ -288,16 +288,16 @@ static ace_code move_one(replay_pass *pass, bool *empty, ace_error **error)
     return ACE_OK;
 }
 
-/* What was not acknowledged (tag 0: all of it) goes back where it lay. */
+/* What was not acknowledged goes back where it lay. */
 static void put_back(replay_pass *pass)
 {
-    if (pass->opening != 0) {
-        (void)ace_session_nack(pass->session, pass->opening, 0, true, true, NULL);
-        ace_declare_settle_down(pass->session, pass->failure.text,
-                                ace_deadline_after(pass->options->timeout));
-    }
     uint64_t moved = pass->options->dry_run ? 0 : pass->result->replayed;
     pass->result->left = pass->ready + pass->taken - moved;
+    if (pass->opening != 0 && pass->taken > moved) {
+        ace_declare_give_back(pass->session, pass->connection->consuming, pass->failure.text,
+                              pass->result->left, ace_deadline_after(pass->options->timeout));
+        pass->session = NULL;
+    }
 }
 
 static ace_code run(replay_pass *pass, ace_error **error)
