@@ -44,7 +44,7 @@ static const char *find_last(const char *text, const char *needle)
 bool ace_precondition_read(const char *text, ace_precondition *out)
 {
     static const char opening[] = "inequivalent arg '";
-    static const char received[] = ": received ";
+    static const char received[] = "': received "; /* behind the name of the vhost */
     static const char current[] = " but current is ";
     const char *at = strstr(text, opening);
     if (at == NULL) {

@@ -47,6 +47,14 @@ static ace_code with_title(const ace_declaration *declaration, ace_code code, ac
     return code;
 }
 
+/* A queue is classic by saying nothing, which to a reader says little. */
+static char *text_of(const ace_precondition *told, ace_bytes value)
+{
+    bool is_unsaid_type =
+        ace_bytes_equal_text(told->argument, "x-queue-type") && ace_bytes_equal_text(value, "none");
+    return ace_bytes_to_text(is_unsaid_type ? ace_bytes_of("classic") : value);
+}
+
 static ace_code note_difference(ace_finding *finding, const ace_error *difference,
                                 ace_error **error)
 {
@@ -56,8 +64,8 @@ static ace_code note_difference(ace_finding *finding, const ace_error *differenc
         return ACE_OK;
     }
     finding->argument = ace_bytes_to_text(told.argument);
-    finding->ours = ace_bytes_to_text(told.ours);
-    finding->theirs = ace_bytes_to_text(told.theirs);
+    finding->ours = text_of(&told, told.ours);
+    finding->theirs = text_of(&told, told.theirs);
     if (finding->argument == NULL || finding->ours == NULL || finding->theirs == NULL) {
         return ace_fail_memory(error);
     }
