@@ -78,9 +78,11 @@ static inline void bench_log(ace_log_level level, const char *line, void *user)
     }
 }
 
+static bool on_memory;
+
 static inline const char *bench_url(void)
 {
-    const char *url = getenv("ACEMQ_TEST_URL");
+    const char *url = on_memory ? "memory://consuming" : getenv("ACEMQ_TEST_URL");
     ck_assert_msg(url != NULL, "ACEMQ_TEST_URL names the broker to test on");
     return url;
 }
@@ -337,6 +339,33 @@ static inline ace_consumer *consume(consume_bench *bench, recorder *record,
 {
     ace_consumer_options options = options_of(bench, record, policy);
     return consume_with(bench, &options);
+}
+
+static inline void use_memory(void)
+{
+    on_memory = true;
+}
+
+static inline void use_rabbitmq(void)
+{
+    on_memory = false;
+}
+
+/* The same tests on the memory broker, and on the RabbitMQ at ACEMQ_TEST_URL. */
+static inline Suite *suite_on_both(const char *name, int timeout, void (*add_tests)(TCase *tcase))
+{
+    Suite *suite = suite_create(name);
+    TCase *memory = tcase_create("memory broker");
+    TCase *rabbitmq = tcase_create("RabbitMQ");
+    tcase_add_checked_fixture(memory, use_memory, NULL);
+    tcase_add_checked_fixture(rabbitmq, use_rabbitmq, NULL);
+    tcase_set_timeout(memory, timeout);
+    tcase_set_timeout(rabbitmq, timeout);
+    add_tests(memory);
+    add_tests(rabbitmq);
+    suite_add_tcase(suite, memory);
+    suite_add_tcase(suite, rabbitmq);
+    return suite;
 }
 
 static inline int run_suite(Suite *suite)

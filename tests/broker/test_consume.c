@@ -542,11 +542,8 @@ START_TEST(the_window_by_bytes_holds_the_broker_off_and_loses_nothing)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-    Suite *suite = suite_create("consume");
-    TCase *tcase = tcase_create("consume");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, an_accepted_message_is_acknowledged_and_gone);
     tcase_add_test(tcase, messages_are_handled_one_at_a_time_in_their_order);
     tcase_add_test(tcase, an_empty_body_is_a_message_of_length_zero);
@@ -567,6 +564,9 @@ int main(void)
     tcase_add_test(tcase,
                    closing_the_connection_finishes_what_was_judged_and_drops_what_comes_late);
     tcase_add_test(tcase, the_window_by_bytes_holds_the_broker_off_and_loses_nothing);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+}
+
+int main(void)
+{
+    return run_suite(suite_on_both("consume", 60, add_tests));
 }

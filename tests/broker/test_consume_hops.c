@@ -280,11 +280,8 @@ START_TEST(waits_and_idle_consumers_cost_no_processor_time)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-    Suite *suite = suite_create("consume_hops");
-    TCase *tcase = tcase_create("hops");
-    tcase_set_timeout(tcase, 90);
     tcase_add_test(
         tcase,
         a_missing_dead_letter_queue_is_declared_again_and_all_arrive_within_the_delivery_limit);
@@ -298,6 +295,9 @@ int main(void)
     tcase_add_test(
         tcase, a_thousand_failing_messages_are_three_thousand_calls_and_a_thousand_dead_letters);
     tcase_add_test(tcase, waits_and_idle_consumers_cost_no_processor_time);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+}
+
+int main(void)
+{
+    return run_suite(suite_on_both("consume_hops", 90, add_tests));
 }

@@ -408,11 +408,8 @@ START_TEST(bodies_at_the_edges_of_frames_and_of_eight_megabytes_survive_a_rung)
 }
 END_TEST
 
-int main(void)
+static void add_tests(TCase *tcase)
 {
-    Suite *suite = suite_create("consume_settle");
-    TCase *tcase = tcase_create("settle");
-    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, without_a_policy_one_failure_dead_letters);
     tcase_add_test(tcase, a_rejected_message_dead_letters_at_once_whatever_the_policy);
     tcase_add_test(tcase, a_parked_message_goes_to_the_parking_lot);
@@ -428,6 +425,9 @@ int main(void)
     tcase_add_test(tcase, a_message_that_had_died_before_comes_back_from_its_rung);
     tcase_add_test(tcase, a_foreign_user_and_a_gzip_encoding_travel_as_they_may);
     tcase_add_test(tcase, bodies_at_the_edges_of_frames_and_of_eight_megabytes_survive_a_rung);
-    suite_add_tcase(suite, tcase);
-    return run_suite(suite);
+}
+
+int main(void)
+{
+    return run_suite(suite_on_both("consume_settle", 60, add_tests));
 }

@@ -10,7 +10,7 @@ static amqp_bytes_t text(const char *value)
 /* A message through the memory broker, as basic.get brings it. */
 static ace_delivery *through_the_broker(consume_bench *bench, const ace_head *head)
 {
-    setenv("ACEMQ_TEST_URL", "memory://delivery", 1);
+    use_memory();
     bench_open(bench, "delivery");
     declare_queue(bench, bench->queue, "classic", 0);
     put_raw(bench, bench->queue, "body", 4, head);
