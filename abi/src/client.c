@@ -53,8 +53,8 @@ ace_code ace_client_new(const acemq_connect_options *options, ace_client **out, 
     client->connect_timeout = options->timeout;
     client->publish_timeout = options->publish_timeout;
     client->wanted = options->events;
-    client->publishing = ACE_LINK_OPEN;
-    client->consuming = ACE_LINK_OPEN;
+    client->publishing = ACE_LINK_IDLE;
+    client->consuming = ACE_LINK_IDLE;
     client->told = ACEMQ_CONNECTION_OPEN;
     *out = client;
     return ACE_OK;
@@ -223,6 +223,10 @@ static bool judge_state(ace_client *client, ace_event *event)
     }
     acemq_connection_state now =
         ace_state_of_links(client->publishing, client->consuming, client->blocked);
+    if (!client->opened) {
+        client->opened = now == ACEMQ_CONNECTION_OPEN;
+        return false;
+    }
     if (atomic_load(&client->closing)) {
         /* On the way to its end it is neither coming back nor lost. */
         now = now == ACEMQ_CONNECTION_FAILED ? ACEMQ_CONNECTION_CLOSED : client->told;

@@ -36,6 +36,7 @@ typedef struct ace_client {
     ace_link_state publishing;
     ace_link_state consuming;
     bool blocked;
+    bool opened; /* the first connect, of which nothing is told, is over */
     acemq_connection_state told;
 } ace_client;
 

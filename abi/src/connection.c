@@ -237,6 +237,8 @@ static acemq_connection_state read_state(const ace_connection *connection,
         if (*why != NULL) {
             ace_error_move(reason, *why);
             *why = NULL;
+        } else {
+            ace_fail(reason, ACE_CONNECTION_LOST, "not connected; it is being tried");
         }
     }
     ace_error_free(status->publishing.error);

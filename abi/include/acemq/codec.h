@@ -32,7 +32,8 @@ ACEMQ_API acemq_status acemq_codec_new(const char *name, acemq_decode_callback d
                                        acemq_error **error);
 ACEMQ_API void acemq_codec_free(acemq_codec *codec);
 
-/** Checks a body against a codec. Errors: ACEMQ_E_DECODE with the reason. */
+/** What a consumer asks: does the codec read this content type (NULL or "": none), and does the
+ * body decode. Errors: ACEMQ_E_DECODE with the reason. */
 ACEMQ_API acemq_status acemq_codec_check(const acemq_codec *codec, acemq_bytes body,
                                          const char *content_type, acemq_error **error);
 /** A MessagePack document as JSON text, for a terminal: bytes become base64 text. Owned, freed with

@@ -25,7 +25,8 @@ typedef enum acemq_credentials_source {
     ACEMQ_CREDENTIALS_ENVIRONMENT = 2,
     /** a function of the caller's */
     ACEMQ_CREDENTIALS_CALLBACK = 3,
-    /** ACEMQ_EVENT_CREDENTIALS_WANTED, answered by acemq_connection_give_credentials() */
+    /** the URL's for acemq_connect() itself, which nobody could answer meanwhile; after a loss
+     * ACEMQ_EVENT_CREDENTIALS_WANTED, answered by acemq_connection_give_credentials() */
     ACEMQ_CREDENTIALS_EVENT = 4
 } acemq_credentials_source;
 
@@ -162,8 +163,8 @@ ACEMQ_API acemq_status acemq_connection_next_event(acemq_connection *connection,
 /** Readable while there is an event; the library's, never to be read or closed. -1 when no kinds
  * were asked for. */
 ACEMQ_API int acemq_connection_event_fd(const acemq_connection *connection);
-/** Answers ACEMQ_EVENT_CREDENTIALS_WANTED; copied. Errors: ACEMQ_E_STATE when nothing waits for
- * them. */
+/** Answers ACEMQ_EVENT_CREDENTIALS_WANTED within the connect's timeout; copied, and used for both
+ * connections. Errors: ACEMQ_E_STATE when nothing waits for them. */
 ACEMQ_API acemq_status acemq_connection_give_credentials(acemq_connection *connection,
                                                          const char *name, const char *password,
                                                          acemq_error **error);

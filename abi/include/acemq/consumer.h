@@ -71,7 +71,8 @@ typedef acemq_outcome (*acemq_handler)(acemq_delivery *delivery, void *user);
  * Push: declares what the consumer needs, subscribes, and runs `handler` for each message until
  * closed. It comes back by itself after a loss.
  * @param options    NULL: defaults
- * @param destructor called with `user` when no handler can run any more; may be NULL
+ * @param destructor called once with `user` when no handler can run any more; not when this call
+ *                   fails; may be NULL
  * @param consumer   owned
  * Errors: ACEMQ_E_NOT_FOUND (no such queue), ACEMQ_E_DIFFERS, ACEMQ_E_ACCESS_REFUSED (the message
  * says which declaration), ACEMQ_E_LIMIT, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LOCKED,

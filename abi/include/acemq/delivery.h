@@ -40,6 +40,7 @@ typedef enum acemq_outcome {
  */
 typedef struct acemq_delivery acemq_delivery;
 
+/** Never NULL unless memory is gone. */
 ACEMQ_API const acemq_envelope *acemq_delivery_envelope(const acemq_delivery *delivery);
 ACEMQ_API acemq_bytes acemq_delivery_body(const acemq_delivery *delivery);
 /** The application's headers: no `x-acemq-` ones. Never NULL unless memory is gone. */

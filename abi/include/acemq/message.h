@@ -20,7 +20,7 @@ typedef struct acemq_message acemq_message;
 
 /** Any bytes, `application/octet-stream`. NULL when memory is gone, like those below. */
 ACEMQ_API acemq_message *acemq_message_new(const void *body, size_t length);
-/** JSON text, `application/json`; text that is not JSON is the message's error. */
+/** JSON text, `application/json`; text that is not JSON is the message's error, ACEMQ_E_DECODE. */
 ACEMQ_API acemq_message *acemq_message_json(const char *json);
 /** UTF-8 text, `text/plain; charset=utf-8`. */
 ACEMQ_API acemq_message *acemq_message_text(const char *text);

@@ -42,8 +42,8 @@ ACEMQ_API void acemq_policy_whole_second_names(acemq_policy *policy);
 /** Quorum rungs that survive a broker's crash (section 4). */
 ACEMQ_API void acemq_policy_durable_rungs(acemq_policy *policy);
 
-/** The error that was kept, or the first value out of range: ACEMQ_E_INVALID_ARGUMENT with the
- * field and the limit. */
+/** The error that was kept, or the first value out of range: ACEMQ_E_LIMIT with the field and the
+ * limit. */
 ACEMQ_API acemq_status acemq_policy_check(const acemq_policy *policy, acemq_error **error);
 /** The text of section 5; owned, freed with acemq_free(). */
 ACEMQ_API acemq_status acemq_policy_format(const acemq_policy *policy, char **text,

@@ -20,7 +20,8 @@
 ACEMQ_BEGIN
 
 /** Publishes to one queue, through the default exchange, and waits for the confirm. Any thread,
- * handlers included. */
+ * handlers included; not from a callback of publishing (ACEMQ_E_FROM_HANDLER), like all that waits.
+ * @param timeout 0: the client's */
 ACEMQ_API acemq_status acemq_publish(acemq_connection *connection, const char *queue,
                                      const acemq_message *message, int64_t timeout,
                                      acemq_error **error);

@@ -49,9 +49,9 @@ ACEMQ_API acemq_status acemq_table_copy(const acemq_table *table, acemq_table **
 
 /*
  * Setting. A name that is there already is replaced. Names and values are copied. Errors:
- * ACEMQ_E_LIMIT for a name over 255 bytes (section 1), ACEMQ_E_INVALID_ARGUMENT for a NULL, an
- * empty name, NaN, an infinite float or an unsigned integer above 2^63 - 1 (section 11),
- * ACEMQ_E_OUT_OF_MEMORY.
+ * ACEMQ_E_LIMIT for a name that is empty or over 255 bytes (section 1), an unsigned integer above
+ * 2^63 - 1 (section 11) and tables nested too deep, ACEMQ_E_INVALID_ARGUMENT for a NULL, a name
+ * that is not UTF-8, NaN, an infinite float and a number outside its kind, ACEMQ_E_OUT_OF_MEMORY.
  */
 ACEMQ_API acemq_status acemq_table_set_string(acemq_table *table, const char *name,
                                               const char *text, acemq_error **error);

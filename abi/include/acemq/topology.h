@@ -78,9 +78,10 @@ ACEMQ_API acemq_status acemq_topology_plan(const acemq_topology *topology, acemq
 ACEMQ_API acemq_status acemq_topology_dry_run(acemq_connection *connection,
                                               const acemq_topology *topology, int64_t timeout,
                                               acemq_plan **plan, acemq_error **error);
-/** Declares. The plan says what was made, what was there, and what differs; ACEMQ_E_DIFFERS when
- * something does, with queue, argument, ours and theirs in the message; *plan is set then too. It
- * is not atomic: what came before stands. */
+/** Declares. The plan says what was made, what was there, and what differs. ACEMQ_E_DIFFERS when
+ * something does, with the first queue, argument, ours and theirs in the message; *plan is set then
+ * too, and the rest was declared all the same. It is not atomic: what was made before another error
+ * stands. */
 ACEMQ_API acemq_status acemq_topology_apply(acemq_connection *connection,
                                             const acemq_topology *topology, int64_t timeout,
                                             acemq_plan **plan, acemq_error **error);
