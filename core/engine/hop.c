@@ -1,6 +1,7 @@
 #include "engine/hop.h"
 
 #include "engine/consumer_state.h"
+#include "engine/hop_flight.h"
 #include "engine/settle.h"
 
 #include <stdlib.h>
@@ -339,13 +340,6 @@ static void begin_back_off(ace_hop_target *target, bool returned, int64_t elapse
     back_off(target, delay > elapsed ? delay - elapsed : 0);
 }
 
-typedef struct hop_failure {
-    ace_code code;
-    const ace_error *error;
-    uint64_t round;
-    int64_t submitted;
-} hop_failure;
-
 static bool is_own_fault(ace_code code)
 {
     return code == ACE_LIMIT || code == ACE_INVALID_ARGUMENT || code == ACE_RESERVED_HEADER;
@@ -363,135 +357,43 @@ static void put_back_for(ace_delivery *delivery, const ace_hop_target *target,
     ace_settle_put_back(delivery);
 }
 
-static void failed(ace_delivery *delivery, ace_hop_target *target, const hop_failure *failure)
+static void failed(ace_delivery *delivery, ace_hop_target *target, const ace_hop_result *result)
 {
     ace_consumer *consumer = target->consumer;
     int64_t now = ace_consumer_now(consumer);
-    bool returned = failure->code == ACE_UNROUTABLE;
+    bool returned = result->code == ACE_UNROUTABLE;
     bool rung_missing = returned && target->kind == ACE_HOP_RUNG;
     atomic_fetch_add(rung_missing ? &consumer->rungs_missing : &consumer->hops_failed, 1);
     if (consumer->stopping || now >= ace_settle_hold_end(delivery)) {
-        put_back_for(delivery, target, failure->error);
+        put_back_for(delivery, target, result->error);
         return;
     }
-    if (is_own_fault(failure->code)) {
-        repeat_alone(delivery, target, failure->error);
+    if (is_own_fault(result->code)) {
+        repeat_alone(delivery, target, result->error);
         return;
     }
     if (returned && target->kind == ACE_HOP_OWN_QUEUE) {
-        orphaned(delivery, failure->error);
+        orphaned(delivery, result->error);
         return;
     }
     hold(delivery, target);
-    if (target->state == ACE_TARGET_OPEN && failure->round == target->round) {
-        int64_t elapsed = failure->code == ACE_REFUSED ? now - failure->submitted : 0;
-        begin_back_off(target, returned, elapsed, failure->error);
+    if (target->state == ACE_TARGET_OPEN && result->round == target->round) {
+        int64_t elapsed = result->code == ACE_REFUSED ? now - result->submitted : 0;
+        begin_back_off(target, returned, elapsed, result->error);
     } else if (target->state == ACE_TARGET_OPEN) {
         let_out(target); /* it comes late, others were let out meanwhile */
     }
 }
 
-/* --- one hop on its way --- */
-
-typedef struct hop_flight {
-    ace_publish publish;
-    ace_task task;
-    ace_delivery *delivery; /* referenced: its body is being sent */
-    ace_hop_target *target;
-    uint64_t round;
-    int64_t submitted;
-} hop_flight;
-
-static void free_flight(hop_flight *flight)
+void ace_hop_landed(ace_delivery *delivery, ace_hop_target *target, const ace_hop_result *result)
 {
-    ace_delivery *delivery = flight->delivery;
-    ace_publish_clear(&flight->publish);
-    free(flight);
-    ace_delivery_unref(delivery);
-}
-
-static void land(hop_flight *flight)
-{
-    ace_delivery *delivery = flight->delivery;
-    if (flight->publish.code == ACE_OK) {
-        /* The target first: others may be waiting for the news. */
-        succeeded(flight->target);
-        ace_settle_hopped(delivery);
+    if (result->code != ACE_OK) {
+        failed(delivery, target, result);
         return;
     }
-    hop_failure failure = {flight->publish.code, flight->publish.error, flight->round,
-                           flight->submitted};
-    failed(delivery, flight->target, &failure);
-}
-
-static void landed(ace_task *task)
-{
-    hop_flight *flight = ACE_RECORD(task, hop_flight, task);
-    if (flight->delivery->stage == ACE_DELIVERY_HOPPING) { /* else its channel is gone */
-        land(flight);
-        ace_consumer_finish(flight->delivery->consumer);
-    }
-    free_flight(flight);
-}
-
-/* On the publishing loop. */
-static void published(ace_publish *publish)
-{
-    hop_flight *flight = ACE_RECORD(publish, hop_flight, publish);
-    if (!ace_loop_post(flight->delivery->consumer->loop, &flight->task)) {
-        free_flight(flight);
-    }
-}
-
-static ace_code encode(hop_flight *flight, ace_error **error)
-{
-    ace_delivery *delivery = flight->delivery;
-    ace_consumer *consumer = delivery->consumer;
-    const char *text = delivery->settlement.error;
-    uint32_t frame_max = ace_link_frame_max(consumer->publishing);
-    ace_hop hop = {
-        .kind = flight->target->kind,
-        .properties = delivery->content->properties,
-        .envelope = &delivery->envelope,
-        .attempt = delivery->settlement.attempt,
-        .error = text == NULL ? (ace_bytes){NULL, 0} : ace_bytes_of(text),
-        .now = ace_clock_wall(ace_loop_clock(consumer->loop)),
-        .frame_max = frame_max,
-    };
-    ace_head head = ACE_HEAD_INIT;
-    ace_code code = ace_hop_build(&hop, &head, error);
-    if (code == ACE_OK) {
-        code = ace_publish_encode(&flight->publish, "", flight->target->queue, true,
-                                  &head.properties, delivery->content->body, frame_max,
-                                  consumer->connection->settings.body_limit, error);
-    }
-    ace_head_release(&head);
-    return code;
-}
-
-static ace_code launch(ace_delivery *delivery, ace_hop_target *target, ace_error **error)
-{
-    ace_consumer *consumer = delivery->consumer;
-    ace_publisher *publisher = consumer->connection->publisher;
-    hop_flight *flight = calloc(1, sizeof *flight);
-    if (flight == NULL) {
-        return ace_fail_memory(error);
-    }
-    flight->delivery = ace_delivery_keep(delivery);
-    flight->target = target;
-    flight->round = target->round;
-    flight->submitted = ace_consumer_now(consumer);
-    flight->task.run = landed;
-    flight->publish.done = published;
-    flight->publish.deadline = ace_publisher_deadline(publisher, ACE_CONFIRM_TIMEOUT);
-    ace_code code = encode(flight, error);
-    if (code == ACE_OK) {
-        code = ace_publisher_submit(publisher, ACE_PUBLISH_HOP, &flight->publish, error);
-    }
-    if (code != ACE_OK) {
-        free_flight(flight);
-    }
-    return code;
+    /* The target first: others may be waiting for the news. */
+    succeeded(target);
+    ace_settle_hopped(delivery);
 }
 
 void ace_hop_send(ace_delivery *delivery, ace_hop_target *target)
@@ -506,10 +408,10 @@ void ace_hop_send(ace_delivery *delivery, ace_hop_target *target)
         return;
     }
     ace_error *error = NULL;
-    ace_code code = launch(delivery, target, &error);
+    ace_code code = ace_hop_launch(delivery, target, &error);
     if (code != ACE_OK) {
-        hop_failure failure = {code, error, target->round, ace_consumer_now(delivery->consumer)};
-        failed(delivery, target, &failure);
+        ace_hop_result result = {code, error, target->round, ace_consumer_now(delivery->consumer)};
+        failed(delivery, target, &result);
     }
     ace_error_free(error);
 }
