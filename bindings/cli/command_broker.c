@@ -22,7 +22,7 @@ static bool read_address(const char *text, char host[LONGEST_HOST], int *port)
     const char *colon = strrchr(text, ':');
     size_t length = colon == NULL ? 0 : (size_t)(colon - text);
     const char *start = text;
-    if (length > 2 && text[0] == '[' && text[length - 1] == ']') {
+    if (length > 1 && text[0] == '[' && text[length - 1] == ']') {
         start++;
         length -= 2;
     } else if (memchr(text, ':', length) != NULL) {

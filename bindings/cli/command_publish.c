@@ -121,13 +121,14 @@ static acemq_status connect_patiently(const cli_call *call, const char *url, cli
         int64_t left = deadline - cli_now();
         acemq_status status = cli_connect_to(call, url, left > 1 ? left : 1, &sending->mq, error);
         bool again = status != ACEMQ_OK && acemq_error_is_retriable(*error) != 0 &&
-                     !cli_interrupted() && cli_now() + TRY_EVERY < deadline;
+                     !cli_interrupted() && cli_now() < deadline;
         if (!again) {
             return status == ACEMQ_OK ? open_publisher(sending, error) : status;
         }
         acemq_error_free(*error);
         *error = NULL;
-        cli_wait_for_interrupt(TRY_EVERY);
+        left = deadline - cli_now();
+        cli_wait_for_interrupt(left < TRY_EVERY ? left : TRY_EVERY);
     }
 }
 

@@ -54,7 +54,6 @@ static void print_step(const cli_demo_step *step)
     printf("%s" ROW "%s\n", colour, step->what, step->outcome, attempt, step->queue,
            cli_plain(stdout));
     printf("  %s%s\n", step->ok ? "" : "NOT AS THE STORY GOES: ", step->meaning);
-    (void)fflush(stdout); /* told as it happens */
 }
 
 void cli_demo_print_step(cli_json *json, bool as_json, const cli_demo_step *step)
@@ -64,6 +63,7 @@ void cli_demo_print_step(cli_json *json, bool as_json, const cli_demo_step *step
     } else {
         print_step(step);
     }
+    (void)fflush(stdout); /* told as it happens */
 }
 
 void cli_demo_print_end(cli_json *json, bool as_json, bool ok)
