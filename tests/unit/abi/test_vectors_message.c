@@ -1,6 +1,7 @@
 /* The shared vectors about envelopes, through the ABI. */
 #include "vectors.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 
 /* --- values of any AMQP kind, from the form that `acemq envelope` takes --- */
@@ -78,9 +79,6 @@ static acemq_status set_typed(acemq_table *table, const char *name, const json_t
         size_t length = decode_base64(json_string_value(value), bytes);
         return acemq_table_set_bytes(table, name, (acemq_bytes){bytes, length}, NULL);
     }
-    if (strcmp(type, "uint64") == 0 && !json_is_integer(value)) { /* past jansson's integers */
-        return acemq_table_set_uint64(table, name, (uint64_t)json_number_value(value), NULL);
-    }
     if (integer_kind(type) != ACEMQ_KIND_VOID) {
         return acemq_table_set_integer(table, name, integer_kind(type), json_integer_value(value),
                                        NULL);
@@ -106,6 +104,14 @@ static acemq_status set_typed(acemq_table *table, const char *name, const json_t
     return set_collection(table, name, type);
 }
 
+/* Past what the setters take, but not past what may arrive. */
+static bool is_past_int64(const json_t *value)
+{
+    return json_is_object(value) &&
+           strcmp(json_string_value(member(value, "type")), "uint64") == 0 &&
+           json_is_real(member(value, "value"));
+}
+
 static void set_header(acemq_table *table, const char *name, const json_t *value)
 {
     acemq_status status = ACEMQ_OK;
@@ -121,9 +127,17 @@ static void set_header(acemq_table *table, const char *name, const json_t *value
 
 static acemq_envelope *read_one(const char *header, const json_t *value)
 {
-    acemq_table *headers = acemq_table_new();
+    acemq_table *headers = NULL;
     acemq_envelope *envelope = NULL;
-    set_header(headers, header, value);
+    if (is_past_int64(value)) {
+        char json[128];
+        snprintf(json, sizeof json, "{\"%s\": {\"type\": \"uint64\", \"value\": %.0f}}", header,
+                 json_real_value(member(value, "value")));
+        ck_assert_int_eq(acemq_table_parse_json(json, strlen(json), &headers, NULL), ACEMQ_OK);
+    } else {
+        headers = acemq_table_new();
+        set_header(headers, header, value);
+    }
     ck_assert_int_eq(acemq_envelope_read(headers, "the.key", "the-id", &envelope, NULL), ACEMQ_OK);
     acemq_table_free(headers);
     return envelope;
