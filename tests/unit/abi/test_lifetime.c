@@ -141,6 +141,15 @@ END_TEST
 
 /* --- fork --- */
 
+#ifdef __SANITIZE_THREAD__
+/* The thread sanitizer ends a child that starts threads, unless it is told that this is meant. */
+const char *__tsan_default_options(void); /* NOLINT: the sanitizer's name */
+const char *__tsan_default_options(void)  /* NOLINT */
+{
+    return "die_after_fork=0";
+}
+#endif
+
 /* Runs in a child and answers the number of the first thing that is wrong. */
 static int use_in_child(family *all)
 {
