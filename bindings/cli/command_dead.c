@@ -243,8 +243,8 @@ static int check_drop(const cli_call *call)
 
 static const struct action {
     const char *name;
-    int (*run)(const cli_dead *dead); /* NULL: import, which begins before it connects */
-} actions[] = {{"list", list}, {"export", export}, {"import", NULL}, {"drop", drop}};
+    int (*run)(const cli_dead *dead);
+} actions[] = {{"list", list}, {"export", export}, {"import", cli_import_publish}, {"drop", drop}};
 
 static const struct action *find_action(const char *name)
 {
@@ -274,7 +274,7 @@ static int check_use(const cli_call *call, const struct action *action)
         return cli_wrong_use(call, "%s is itself a failure queue: give the queue it belongs to%s",
                              queue, ends_with(queue, ".parked") ? ", and --parked" : "");
     }
-    bool takes_file = action->run == NULL || action->run == export;
+    bool takes_file = action->run == cli_import_publish || action->run == export;
     if (call->count == 3 && !takes_file) {
         return cli_wrong_use(call, "%s takes no FILE", action->name);
     }
@@ -284,20 +284,20 @@ static int check_use(const cli_call *call, const struct action *action)
     return action->run == drop ? check_drop(call) : CLI_DONE;
 }
 
+/* A file that does not read shows before there is a connection. */
 static int act(const struct action *action, cli_dead *dead)
 {
-    cli_import *import = NULL;
     int status = CLI_DONE;
-    if (action->run == NULL) {
-        import = cli_import_read(dead->call, dead->file, &status);
+    if (action->run == cli_import_publish) {
+        dead->import = cli_import_read(dead->call, dead->file, &status);
     }
     if (status == CLI_DONE) {
         status = cli_signals_take() ? cli_connect(dead->call, &dead->mq) : CLI_FAILED;
     }
     if (status == CLI_DONE) {
-        status = import != NULL ? cli_import_publish(import, dead) : action->run(dead);
+        status = action->run(dead);
     }
-    cli_import_free(import);
+    cli_import_free(dead->import);
     cli_disconnect(dead->mq);
     return status;
 }

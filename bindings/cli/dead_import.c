@@ -145,8 +145,9 @@ static void print(uint64_t imported, uint64_t failed, const cli_dead *dead)
     cli_json_end(&json);
 }
 
-int cli_import_publish(const cli_import *import, const cli_dead *dead)
+int cli_import_publish(const cli_dead *dead)
 {
+    const cli_import *import = dead->import;
     acemq_error *error = NULL;
     acemq_publisher *publisher = NULL;
     acemq_publisher_options options = ACEMQ_PUBLISHER_OPTIONS_INIT;
