@@ -308,6 +308,16 @@ ace_cancel *ace_client_cancel(const ace_connection *connection, ace_cancel *give
 
 ace_code ace_connection_check(const ace_connection *connection, ace_error **error)
 {
-    return ace_handle_check(connection == NULL ? NULL : &connection->handle, ACE_CONNECTION_MAGIC,
-                            "connection", error);
+    ace_code code = ace_argument_present(connection, "connection", error);
+    return code == ACE_OK
+               ? ace_handle_check(&connection->handle, ACE_CONNECTION_MAGIC, "connection", error)
+               : code;
+}
+
+ace_code ace_connection_check_known(const ace_connection *connection, ace_error **error)
+{
+    ace_code code = ace_argument_present(connection, "connection", error);
+    return code == ACE_OK ? ace_handle_check_open_or_closed(
+                                &connection->handle, ACE_CONNECTION_MAGIC, "connection", error)
+                          : code;
 }

@@ -61,5 +61,7 @@ ace_client *ace_client_of(const ace_connection *connection);
 ace_cancel *ace_client_cancel(const ace_connection *connection, ace_cancel *given);
 /* Of a call on an open connection of this process. */
 ace_code ace_connection_check(const ace_connection *connection, ace_error **error);
+/* The same for calls that are fine on a closed one. */
+ace_code ace_connection_check_known(const ace_connection *connection, ace_error **error);
 
 #endif

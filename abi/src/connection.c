@@ -252,8 +252,7 @@ acemq_connection_state acemq_connection_get_state(const acemq_connection *connec
     if (reason != NULL) {
         *reason = NULL;
     }
-    ace_code code = ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
-                                                    ACE_CONNECTION_MAGIC, "connection", reason);
+    ace_code code = ace_connection_check_known(connection, reason);
     if (code != ACE_OK) {
         return ACEMQ_CONNECTION_CLOSED;
     }
@@ -284,8 +283,7 @@ acemq_status acemq_connection_resume_publishing(acemq_connection *connection, ac
 acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t timeout,
                                          acemq_event **event, acemq_error **error)
 {
-    ace_code code = ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
-                                                    ACE_CONNECTION_MAGIC, "connection", error);
+    ace_code code = ace_connection_check_known(connection, error);
     if (code == ACE_OK) {
         code = ace_argument_timeout(timeout, error);
     }
@@ -313,8 +311,7 @@ acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t t
 
 int acemq_connection_event_fd(const acemq_connection *connection)
 {
-    if (ace_handle_check_open_or_closed(connection == NULL ? NULL : &connection->handle,
-                                        ACE_CONNECTION_MAGIC, "connection", NULL) != ACE_OK ||
+    if (ace_connection_check_known(connection, NULL) != ACE_OK ||
         ace_client_of(connection)->wanted == 0) {
         return -1;
     }
