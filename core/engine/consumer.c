@@ -154,6 +154,13 @@ void ace_consumer_staffing_due(ace_timer *timer)
     staff(consumer, code, error);
 }
 
+void ace_consumer_begin(ace_consumer *consumer)
+{
+    ace_error *error = NULL;
+    ace_code code = ace_inbox_begin(&consumer->inbox, &error);
+    staff(consumer, code, error);
+}
+
 static void note_oddities(ace_consumer *consumer, const ace_delivery *delivery)
 {
     if (delivery->content->fault != NULL && !consumer->told_unreadable) {
@@ -170,19 +177,13 @@ static void note_oddities(ace_consumer *consumer, const ace_delivery *delivery)
     }
 }
 
-static void give_back_unread(ace_consumer *consumer, uint64_t tag)
-{
-    amqp_basic_nack_t nack = {.delivery_tag = tag, .requeue = 1};
-    (void)ace_channel_send(consumer->subscription.channel, AMQP_BASIC_NACK_METHOD, &nack, NULL);
-}
-
 void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
 {
     uint64_t tag = ((const amqp_basic_deliver_t *)content->method.decoded)->delivery_tag;
     ace_delivery *delivery =
         ace_delivery_new(content, consumer->queue, consumer, consumer->connection->settings.random);
     if (delivery == NULL) {
-        give_back_unread(consumer, tag);
+        ace_settle_requeue(consumer, tag);
         return;
     }
     delivery->opening = atomic_load(&consumer->opening);

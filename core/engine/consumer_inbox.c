@@ -34,7 +34,7 @@ static void cancel_wait_begin(cancel_wait *wait, ace_inbox *inbox, ace_condition
 
 ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, ace_error **error)
 {
-    *inbox = (ace_inbox){.pushes = pushes, .descriptor = -1};
+    *inbox = (ace_inbox){.pushes = pushes, .descriptor = -1, .destroyed = true};
     ace_list_init(&inbox->ready);
     ace_code code = ace_mutex_init(&inbox->mutex, error);
     if (code != ACE_OK) {
@@ -89,6 +89,15 @@ static void show(ace_inbox *inbox)
     inbox->signalled = ready;
 }
 
+ace_code ace_inbox_begin(ace_inbox *inbox, ace_error **error)
+{
+    ace_mutex_lock(&inbox->mutex);
+    inbox->destroyed = false;
+    inbox->begun = true;
+    ace_mutex_unlock(&inbox->mutex);
+    return inbox->pushes ? ace_inbox_staff(inbox, error) : ACE_OK;
+}
+
 ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error)
 {
     ace_mutex_lock(&inbox->mutex);
@@ -99,7 +108,7 @@ ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **err
     ace_list_append(&inbox->ready, &ace_delivery_keep(delivery)->queue);
     show(inbox);
     ace_code code = ACE_OK;
-    if (inbox->pushes) {
+    if (inbox->pushes && inbox->begun) {
         code = ace_worker_call(inbox, error);
     } else {
         ace_condition_broadcast(&inbox->arrived);
@@ -112,7 +121,7 @@ ace_code ace_inbox_staff(ace_inbox *inbox, ace_error **error)
 {
     ace_mutex_lock(&inbox->mutex);
     ace_code code = ACE_OK;
-    if (!inbox->closed && !ace_list_empty(&inbox->ready)) {
+    if (inbox->begun && !inbox->closed && !ace_list_empty(&inbox->ready)) {
         code = ace_worker_call(inbox, error);
     }
     ace_mutex_unlock(&inbox->mutex);

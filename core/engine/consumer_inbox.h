@@ -25,6 +25,7 @@ typedef struct ace_inbox {
     bool pushes;         /* constant: handler threads take, else a puller */
     int descriptor;      /* of a puller's eventfd; -1 */
     bool signalled;      /* it is readable */
+    bool begun;          /* its receivers may take; before, what comes only waits */
     bool closed;         /* nothing more is given out */
     ace_error *why;      /* it ended by itself; NULL: it was closed */
     bool woken;          /* the next pull, or the one under way, is cancelled */
@@ -38,6 +39,8 @@ typedef struct ace_inbox {
 ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, ace_error **error);
 void ace_inbox_destroy(ace_inbox *inbox);
 
+/* Once: from here on there are receivers, and a destructor is owed. ACE_SYSTEM as below. */
+ace_code ace_inbox_begin(ace_inbox *inbox, ace_error **error);
 /* The loop. Takes a reference of its own. ACE_CLOSED (not taken); ACE_SYSTEM: taken, but there is
  * no thread to handle it: ask again with ace_inbox_staff(). */
 ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error);

@@ -242,7 +242,15 @@ static ace_code make(ace_connection *connection, const ace_consumer_options *opt
 
 static void run_start(void *user)
 {
-    ace_subscription_start(user);
+    ace_opening *opening = user;
+    ace_consumer *consumer = opening->consumer;
+    if (consumer->stopping) { /* its connection began to close in between */
+        (void)ace_fail(&opening->error, ACE_CLOSED, "the connection was closed");
+        ace_waiter_complete(&opening->waiter);
+        return;
+    }
+    consumer->waiting_opener = opening;
+    ace_subscription_start(consumer);
 }
 
 /* From here on nobody waits. What did not answer until now is not wanted any more. */
@@ -258,13 +266,12 @@ static void run_end_opening(void *user)
 static ace_code await_subscription(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
                                    ace_error **error)
 {
-    ace_opening opening = {.error = NULL};
+    ace_opening opening = {.consumer = consumer};
     ace_code code = ace_waiter_init(&opening.waiter, error);
     if (code != ACE_OK) {
         return code;
     }
-    consumer->waiting_opener = &opening; /* before the loop knows the consumer */
-    if (!ace_loop_call(consumer->loop, run_start, consumer)) {
+    if (!ace_loop_call(consumer->loop, run_start, &opening)) {
         code = ace_fail(error, ACE_CLOSED, "the connection is closed");
     } else {
         code = ace_waiter_wait(&opening.waiter, deadline, cancel);
@@ -305,7 +312,6 @@ ace_code ace_consumer_open(ace_connection *connection, const ace_consumer_option
         code = await_subscription(consumer, deadline, cancel, error);
     }
     if (code != ACE_OK) {
-        consumer->destructor = NULL;
         ace_consumer_release(consumer);
         return code;
     }

@@ -50,6 +50,7 @@ typedef struct ace_subscription {
 
 /* Somebody waits for the first subscription. On the waiting thread's stack. */
 typedef struct ace_opening {
+    ace_consumer *consumer;
     ace_waiter waiter;
     bool subscribed;
     ace_error *error; /* or this; neither: no answer yet */
@@ -132,6 +133,8 @@ int64_t ace_consumer_now(const ace_consumer *consumer); /* monotonic */
 void ace_consumer_timer(ace_consumer *consumer, ace_timer *timer, int64_t delay);
 
 void ace_consumer_staffing_due(ace_timer *timer);
+/* Its opener has it from here on: messages that came before that reach their receiver now. */
+void ace_consumer_begin(ace_consumer *consumer);
 
 /* Takes no more work: cancels, and puts back what is not begun. */
 void ace_consumer_stop(ace_consumer *consumer);

@@ -15,6 +15,7 @@ static void answer_opener(ace_consumer *consumer, const ace_error *error)
     consumer->waiting_opener = NULL;
     if (error == NULL) {
         opening->subscribed = true;
+        ace_consumer_begin(consumer);
     } else {
         opening->error = ace_error_copy(error);
         consumer->subscription.given_up = true;

@@ -222,14 +222,17 @@ static void step(ace_declarer *declarer)
 
 static void opened(ace_channel *channel, void *user)
 {
+    ace_declarer *declarer = user;
     (void)channel;
-    step(user);
+    declarer->opened = true;
+    step(declarer);
 }
 
 static void lost(ace_channel *channel, const ace_error *error, bool comes_back, void *user)
 {
     ace_declarer *declarer = user;
-    bool settled = declarer->error != NULL; /* a refusal, or an interrupted call, told why */
+    /* A refusal, or an interrupted call, told why; a channel that does not even open is neither. */
+    bool settled = declarer->error != NULL && declarer->opened;
     if (!settled || comes_back) {
         declarer->interrupted = true;
         keep_first(declarer, ace_error_copy(error));
@@ -240,6 +243,7 @@ static void lost(ace_channel *channel, const ace_error *error, bool comes_back, 
         end_later(declarer);
         return;
     }
+    declarer->opened = false;
     ace_channel_reopen(channel);
 }
 
@@ -254,6 +258,7 @@ ace_code ace_declarer_start(ace_declarer *declarer, ace_error **error)
         }
     }
     declarer->interrupted = false;
+    declarer->opened = false;
     declarer->next = 0;
     declarer->source_found = declarer->source == NULL;
     declarer->end.run = end;

@@ -36,6 +36,7 @@ struct ace_declarer {
 
     /* Its own. */
     bool running;
+    bool opened; /* its channel was, since it was asked for */
     ace_channel *channel;
     ace_call call;
     size_t next; /* position in the plan */

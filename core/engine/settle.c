@@ -116,13 +116,14 @@ static void acknowledge(ace_consumer *consumer, uint64_t tag)
     }
 }
 
-static void requeue(ace_consumer *consumer, uint64_t tag)
+void ace_settle_requeue(ace_consumer *consumer, uint64_t tag)
 {
     amqp_basic_nack_t nack = {.delivery_tag = tag, .requeue = 1};
     ace_error *error = NULL;
     if (ace_channel_send(consumer->subscription.channel, AMQP_BASIC_NACK_METHOD, &nack, &error) ==
         ACE_OUT_OF_MEMORY) {
-        /* Kept, it would be nobody's until the broker's own limit. */
+        /* Kept, it would be nobody's until the broker's own limit, or until an acknowledgement of
+         * several covers it. */
         ace_link_fail(consumer->consuming, error);
         return;
     }
@@ -144,7 +145,7 @@ static void finish_requeued(ace_delivery *delivery, unsigned counters)
     uint64_t tag = delivery->tag;
     count(consumer, counters);
     complete(delivery);
-    requeue(consumer, tag);
+    ace_settle_requeue(consumer, tag);
 }
 
 void ace_settle_hopped(ace_delivery *delivery)

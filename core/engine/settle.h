@@ -19,6 +19,8 @@ void ace_settle_wait_here(ace_delivery *delivery, int64_t delay);
 void ace_settle_put_back(ace_delivery *delivery);
 /* Back to the broker as if it had never come; counts nothing. */
 void ace_settle_return(ace_delivery *delivery);
+/* The same for one that never became a delivery. */
+void ace_settle_requeue(ace_consumer *consumer, uint64_t tag);
 /* The channel took it along: forgotten without a word. */
 void ace_settle_drop(ace_delivery *delivery);
 

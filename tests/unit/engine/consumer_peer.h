@@ -42,6 +42,10 @@ typedef struct consumer_peer {
     const char *refused_name; /* declaring this is refused */
     int refused_code;
     bool source_missing;
+    bool hasty;            /* delivers before it answers basic.consume */
+    bool forgets_consume;  /* does not answer it */
+    bool shuts_channels;   /* once it has refused something it opens no channel any more */
+    bool refuses_channels; /* as now */
     int to_deliver;
     char body[64];
     /* What it saw. */
@@ -53,6 +57,7 @@ typedef struct consumer_peer {
     int sources;  /* looks for the source */
     int consumed;
     int cancelled;
+    int channels_refused;
     unsigned prefetch;
     uint64_t next_tag;
     char tag[128];
@@ -73,8 +78,13 @@ typedef struct consumer_peer {
         pthread_mutex_unlock(&p->lock);                                                            \
     } while (0)
 
-static inline void answer_open(peer_side *side, uint16_t channel)
+static inline void answer_open(consumer_peer *p, peer_side *side, uint16_t channel)
 {
+    if (p->refuses_channels) {
+        p->channels_refused++;
+        peer_close_channel(side, channel, 504, "CHANNEL_ERROR - refused by the test", 0);
+        return;
+    }
     amqp_channel_open_ok_t ok = {.channel_id = {0, NULL}};
     peer_send(side, channel, AMQP_CHANNEL_OPEN_OK_METHOD, &ok);
 }
@@ -91,6 +101,7 @@ static inline bool refuse(consumer_peer *p, peer_side *side, uint16_t channel, a
     if (!is_named(name, p->refused_name)) {
         return false;
     }
+    p->refuses_channels = p->shuts_channels;
     peer_close_channel(side, channel, (uint16_t)p->refused_code, "REFUSED by the test", over);
     return true;
 }
@@ -140,12 +151,20 @@ static inline void note_settled(consumer_peer *p, char how, uint64_t tag, bool m
     }
 }
 
+static inline void deliver_one(consumer_peer *p, peer_side *side);
+
 static inline void answer_consume(consumer_peer *p, peer_side *side, uint16_t channel,
                                   const amqp_basic_consume_t *consume)
 {
     snprintf(p->tag, sizeof p->tag, "%.*s", (int)consume->consumer_tag.len,
              (const char *)consume->consumer_tag.bytes);
     p->consumed++;
+    if (p->hasty) {
+        deliver_one(p, side);
+    }
+    if (p->forgets_consume) {
+        return;
+    }
     amqp_basic_consume_ok_t ok = {.consumer_tag = consume->consumer_tag};
     peer_send(side, channel, AMQP_BASIC_CONSUME_OK_METHOD, &ok);
 }
@@ -279,7 +298,7 @@ static inline bool serve_method(consumer_peer *p, peer_side *side, const ace_fra
         return false;
     }
     if (method.id == AMQP_CHANNEL_OPEN_METHOD) {
-        answer_open(side, frame->channel);
+        answer_open(p, side, frame->channel);
     } else if (method.id == AMQP_CONFIRM_SELECT_METHOD) {
         amqp_confirm_select_ok_t ok = {0};
         peer_send(side, frame->channel, AMQP_CONFIRM_SELECT_OK_METHOD, &ok);
