@@ -324,6 +324,20 @@ static void abandon(ace_connection *connection)
     ace_events_abandon(connection->events);
 }
 
+static void end(void *user)
+{
+    ace_connection *connection = user;
+    if (ace_handle_close(&connection->handle)) {
+        (void)shut_down(connection, 0, NULL);
+    }
+    void *attachment = connection->attachment;
+    void (*release)(void *attachment) = connection->attachment_release;
+    destroy(connection);
+    if (release != NULL) {
+        release(attachment);
+    }
+}
+
 void ace_connection_release(ace_connection *connection)
 {
     if (connection == NULL) {
@@ -338,15 +352,16 @@ void ace_connection_release(ace_connection *connection)
     if (!ace_handle_release(&connection->handle)) {
         return;
     }
-    if (ace_handle_close(&connection->handle)) {
-        (void)shut_down(connection, 0, NULL);
+    if (!ace_loop_is_any_current()) {
+        end(connection);
+        return;
     }
-    void *attachment = connection->attachment;
-    void (*release)(void *attachment) = connection->attachment_release;
-    destroy(connection);
-    if (release != NULL) {
-        release(attachment);
+    /* From a callback, whose thread may be one of those that would have to be waited for. */
+    ace_thread thread;
+    if (ace_thread_start(&thread, "acemq-end", end, connection, NULL) == ACE_OK) {
+        (void)pthread_detach(thread.id);
     }
+    /* Without a thread it stays as it is: a leak, and nothing worse. */
 }
 
 ace_code ace_connection_add(ace_connection *connection, ace_member *member, ace_error **error)

@@ -90,8 +90,8 @@ ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_e
 
 ace_connection *ace_connection_keep(ace_connection *connection);
 /* Gives a reference back. The last one closes with a budget of 0 what was not closed, and frees. In
- * a child of fork the first one closes the descriptors, and nothing is freed. NULL is fine. Never
- * from a loop's thread. */
+ * a child of fork the first one closes the descriptors, and nothing is freed. NULL is fine. On a
+ * loop's thread the last one leaves the work to a thread of its own. */
 void ace_connection_release(ace_connection *connection);
 
 /* Adds a member before it uses the links. ACE_CLOSED. */

@@ -386,6 +386,31 @@ START_TEST(closing_waits_for_the_confirms_within_its_budget)
 }
 END_TEST
 
+static void note_release(void *user)
+{
+    atomic_store((atomic_bool *)user, true);
+}
+
+static void let_go(void *user)
+{
+    ace_connection_release(user);
+}
+
+START_TEST(the_last_reference_may_go_from_a_callback_on_a_loop)
+{
+    ace_connection *connection = open_memory("memory://let-go");
+    atomic_bool released = false;
+    connection->attachment = &released;
+    connection->attachment_release = note_release;
+    ck_assert(ace_loop_call(ace_link_loop(connection->publishing), let_go, connection));
+    for (int i = 0; i < 1000 && !atomic_load(&released); i++) {
+        struct timespec pause = {.tv_nsec = 5000000};
+        nanosleep(&pause, NULL);
+    }
+    ck_assert(atomic_load(&released));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("connection");
@@ -396,6 +421,7 @@ int main(void)
     tcase_add_test(memory, a_missing_exchange_is_not_found_and_the_next_publish_works);
     tcase_add_test(memory, what_is_wrong_is_told_before_or_at_the_first_connect);
     tcase_add_test(memory, members_stop_drain_and_close_in_one_budget);
+    tcase_add_test(memory, the_last_reference_may_go_from_a_callback_on_a_loop);
     tcase_add_test(memory, a_child_of_fork_may_only_let_go_and_the_parent_goes_on);
     suite_add_tcase(suite, memory);
     TCase *scripted = tcase_create("scripted peer");
