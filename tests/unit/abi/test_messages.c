@@ -418,6 +418,40 @@ START_TEST(integers_read_in_their_whole_range)
 }
 END_TEST
 
+/* The form that `acemq envelope` reads and writes. */
+START_TEST(a_table_survives_json_with_all_its_kinds)
+{
+    static const char typed[] =
+        "{\"b\":{\"type\":\"bool\",\"value\":true},\"s\":{\"type\":\"int16\",\"value\":-7},"
+        "\"u\":{\"type\":\"uint64\",\"value\":18446744073709551615},"
+        "\"d\":{\"type\":\"decimal\",\"value\":\"3.14\"},"
+        "\"x\":{\"type\":\"bytes\",\"value\":\"AP8=\"},"
+        "\"t\":{\"type\":\"timestamp\",\"value\":1767323045},"
+        "\"v\":{\"type\":\"void\",\"value\":null},"
+        "\"l\":{\"type\":\"longstr\",\"value\":\"text\"}}";
+    acemq_table *table = NULL;
+    acemq_table *again = NULL;
+    char *json[2] = {NULL, NULL};
+    MUST(acemq_table_parse_json(typed, sizeof typed - 1, &table, &error));
+    ck_assert_uint_eq(acemq_table_count(table), 8);
+    ck_assert_int_eq(acemq_value_kind(acemq_table_get(table, "s")), ACEMQ_KIND_INT16);
+    MUST(acemq_table_format_json(table, 1, &json[0], &error));
+    MUST(acemq_table_parse_json(json[0], strlen(json[0]), &again, &error));
+    MUST(acemq_table_format_json(again, 1, &json[1], &error));
+    ck_assert_str_eq(json[0], json[1]);
+    acemq_free(json[0]);
+    acemq_free(json[1]);
+    MUST(acemq_table_format_json(table, 0, &json[0], &error));
+    ck_assert_ptr_nonnull(strstr(json[0], "\"l\":\"text\""));
+    ck_assert_ptr_nonnull(strstr(json[0], "\"int16\""));
+    acemq_free(json[0]);
+    acemq_table_free(table);
+    acemq_table_free(again);
+    MUST_FAIL(ACEMQ_E_PARSE, acemq_table_parse_json("[1]", 3, &table, &error));
+    MUST_FAIL(ACEMQ_E_PARSE, acemq_table_parse_json("{\"a\":", 5, &table, &error));
+}
+END_TEST
+
 /* --- codecs --- */
 
 static int only_even(acemq_bytes body, const char *content_type, char *reason, size_t size,
@@ -501,6 +535,7 @@ int main(void)
     TCase *pure = tcase_create("pure");
     tcase_add_test(pure, a_table_keeps_every_kind_its_order_and_its_last_value);
     tcase_add_test(pure, integers_read_in_their_whole_range);
+    tcase_add_test(pure, a_table_survives_json_with_all_its_kinds);
     tcase_add_test(pure, a_codec_of_the_application_decides_with_the_content_type);
     suite_add_tcase(suite, pure);
     return run_suite(suite);

@@ -159,6 +159,60 @@ START_TEST(of_two_messages_with_the_same_id_the_right_one_fails)
 }
 END_TEST
 
+/* --- from many threads --- */
+
+typedef struct crowd {
+    acemq_publisher *publisher;
+    atomic_int confirmed;
+} crowd;
+
+static void *publish_many(void *user)
+{
+    crowd *all = user;
+    acemq_message *message = acemq_message_text("x");
+    for (int i = 0; i < 100; i++) {
+        acemq_receipt *receipt = NULL;
+        if (i % 2 == 0) {
+            if (acemq_publisher_send(all->publisher, NULL, message, 20000, NULL) == ACEMQ_OK) {
+                atomic_fetch_add(&all->confirmed, 1);
+            }
+        } else if (acemq_publisher_begin(all->publisher, NULL, message, 20000, &receipt, NULL) ==
+                   ACEMQ_OK) {
+            if (acemq_receipt_wait(receipt, 20000, NULL) == ACEMQ_OK) {
+                atomic_fetch_add(&all->confirmed, 1);
+            }
+            acemq_receipt_free(receipt);
+        }
+    }
+    acemq_message_free(message);
+    return NULL;
+}
+
+START_TEST(threads_share_a_publisher_while_messages_are_pulled)
+{
+    enum { THREADS = 6 };
+    pthread_t threads[THREADS];
+    acemq_consumer *consumer = NULL;
+    crowd all = {.publisher = publisher_to(NULL, "q")};
+    MUST(acemq_consumer_open(mq, "q", NULL, &consumer, &error));
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, publish_many, &all), 0);
+    }
+    for (int i = 0; i < THREADS * 100; i++) {
+        acemq_delivery *delivery = NULL;
+        MUST(acemq_consumer_next(consumer, 20000, &delivery, &error));
+        MUST(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, &error));
+        acemq_delivery_free(delivery);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    ck_assert_int_eq(atomic_load(&all.confirmed), THREADS * 100);
+    acemq_consumer_free(consumer);
+    acemq_publisher_free(all.publisher);
+}
+END_TEST
+
 /* --- by callback --- */
 
 typedef struct outcome {
@@ -397,6 +451,7 @@ int main(void)
     tcase_add_test(tests, a_batch_has_one_result_a_message_in_its_order);
     tcase_add_test(tests, a_batch_arrives_in_its_order_past_the_window);
     tcase_add_test(tests, of_two_messages_with_the_same_id_the_right_one_fails);
+    tcase_add_test(tests, threads_share_a_publisher_while_messages_are_pulled);
     tcase_add_test(tests, a_callback_is_called_once_with_the_result);
     tcase_add_test(tests, a_callback_may_publish_but_not_wait);
     tcase_add_test(tests, a_refused_message_never_reaches_its_callback);
