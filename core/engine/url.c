@@ -325,7 +325,7 @@ static ace_code read_option(part text, const option *options, size_t count, ace_
 {
     const char *equals = find(text, "=");
     part name = cut(text, text.start, equals == NULL ? text.end : equals);
-    if (!is_option_name(name) || find(text, "@") != NULL) {
+    if (!is_option_name(name)) {
         return bad(text, text.start, "expected an option as name=value", error);
     }
     size_t length = (size_t)(name.end - name.start);
@@ -356,6 +356,10 @@ static ace_code read_options(part text, ace_url *url, ace_error **error)
         {"channel_max", 1, 65535, &url->channel_max},
         {"frame_max", 4096, INT32_MAX, &url->frame_max},
     };
+    /* Then none of this is an option, but a part of a password that was not encoded. */
+    if (find(text, "@") != NULL) {
+        return bad(text, text.start, "expected options as name=value", error);
+    }
     while (text.start < text.end) {
         const char *end = find(text, "&");
         if (end == NULL) {
@@ -456,14 +460,16 @@ void ace_url_place(const ace_url *url, char *out, size_t size)
 #pragma GCC diagnostic pop
 }
 
-static bool append_encoded(ace_buffer *out, const char *text)
+/* `plain` are characters that stand as they are besides the unreserved ones. */
+static bool append_encoded_but(ace_buffer *out, const char *text, const char *plain)
 {
     for (; *text != '\0'; text++) {
         unsigned char byte = (unsigned char)*text;
-        bool plain = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-                     (byte >= '0' && byte <= '9') || strchr("-._~", byte) != NULL;
+        bool stands = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+                      (byte >= '0' && byte <= '9') || strchr("-._~", byte) != NULL ||
+                      strchr(plain, byte) != NULL;
         bool added =
-            plain ? ace_buffer_append(out, text, 1) : ace_buffer_format(out, "%%%02X", byte);
+            stands ? ace_buffer_append(out, text, 1) : ace_buffer_format(out, "%%%02X", byte);
         if (!added) {
             return false;
         }
@@ -471,16 +477,27 @@ static bool append_encoded(ace_buffer *out, const char *text)
     return true;
 }
 
+static bool append_encoded(ace_buffer *out, const char *text)
+{
+    return append_encoded_but(out, text, "");
+}
+
+static bool append_endpoint(ace_buffer *out, const ace_endpoint *endpoint)
+{
+    bool is_v6 = strchr(endpoint->host, ':') != NULL;
+    return ace_buffer_append_text(out, is_v6 ? "[" : "") &&
+           append_encoded_but(out, endpoint->host, ":") &&
+           ace_buffer_format(out, "%s:%u", is_v6 ? "]" : "", (unsigned)endpoint->port);
+}
+
 char *ace_url_redacted(const ace_url *url)
 {
     ace_buffer out = ACE_BUFFER_INIT;
-    char place[300];
-    ace_url_place(url, place, sizeof place);
     bool is_memory = url->scheme == ACE_URL_MEMORY;
     bool whole = ace_buffer_append_text(&out, is_memory ? "memory://" : "amqp://") &&
                  append_encoded(&out, url->user) && ace_buffer_append_text(&out, "@") &&
                  (is_memory ? append_encoded(&out, url->memory_name)
-                            : ace_buffer_append_text(&out, place)) &&
+                            : append_endpoint(&out, &url->endpoints[0])) &&
                  ace_buffer_append_text(&out, "/") && append_encoded(&out, url->vhost);
     char *text = whole ? ace_buffer_take_text(&out) : NULL;
     ace_buffer_free(&out);

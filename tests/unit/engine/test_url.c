@@ -194,6 +194,31 @@ START_TEST(the_redacted_form_reads_back_and_has_no_password)
 }
 END_TEST
 
+START_TEST(the_redacted_form_encodes_the_host_too)
+{
+    static const char *const texts[] = {"amqp://guest@a%2Fb:5672/%2F",
+                                        "amqp://guest@[fe80::1%25eth0]:1/v"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        ace_url url;
+        ck_assert_int_eq(ace_url_parse(texts[i], &url, NULL), ACE_OK);
+        char *text = ace_url_redacted(&url);
+        ck_assert_str_eq(text, texts[i]);
+        free(text);
+        ace_url_free(&url);
+    }
+}
+END_TEST
+
+START_TEST(a_password_with_a_question_mark_is_not_quoted_as_an_option)
+{
+    ace_url url;
+    ace_error *error = NULL;
+    ck_assert_int_eq(ace_url_parse("amqp://u:1?hush&x@h:5672/", &url, &error), ACE_PARSE);
+    ck_assert_ptr_null(strstr(ace_error_message(error), "hush"));
+    ace_error_free(error);
+}
+END_TEST
+
 START_TEST(names_over_their_limit_are_refused_by_field)
 {
     char text[400];
@@ -229,6 +254,8 @@ int main(void)
     tcase_add_test(tcase, options_are_read);
     tcase_add_test(tcase, a_memory_broker_has_a_name);
     tcase_add_test(tcase, the_redacted_form_reads_back_and_has_no_password);
+    tcase_add_test(tcase, the_redacted_form_encodes_the_host_too);
+    tcase_add_test(tcase, a_password_with_a_question_mark_is_not_quoted_as_an_option);
     tcase_add_test(tcase, names_over_their_limit_are_refused_by_field);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
