@@ -290,8 +290,8 @@ static void round_trip(int broker, const char *policy_text, acemq_queue_type typ
     const char *source = trial_queue(&self, "orders", type);
     const char *dead = trial_derived(&self, source, ".dlq");
     acemq_policy *policy = trial_policy(policy_text);
-    trial_record(&seen, self.mq, source, policy, NULL, trial_fail_at_first, &failures);
-    seen.reason = "the till is closed";
+    trial_record_saying(&seen, self.mq, source, policy, NULL, trial_fail_at_first, &failures,
+                        "the till is closed");
     send_order(&self, source, body);
     trial_wait_ready(&self, dead, 1, PATIENCE);
 

@@ -250,8 +250,8 @@ static void exhaust(const stage *scene)
 {
     trial_recorder seen;
     acemq_policy *policy = trial_policy("fixed(3, 10ms)");
-    trial_record(&seen, scene->self.mq, scene->source, policy, NULL, trial_fail, NULL);
-    seen.reason = "no stock";
+    trial_record_saying(&seen, scene->self.mq, scene->source, policy, NULL, trial_fail, NULL,
+                        "no stock");
     trial_wait_ready(&scene->self, scene->dead, 1, PATIENCE);
     ck_assert_uint_eq(trial_seen(&seen), 3);
     trial_record_end(&seen);

@@ -121,6 +121,13 @@ void trial_record(trial_recorder *self, acemq_connection *mq, const char *queue,
                   const acemq_policy *policy, const acemq_consumer_options *options,
                   trial_verdict *verdict, void *user)
 {
+    trial_record_saying(self, mq, queue, policy, options, verdict, user, NULL);
+}
+
+void trial_record_saying(trial_recorder *self, acemq_connection *mq, const char *queue,
+                         const acemq_policy *policy, const acemq_consumer_options *options,
+                         trial_verdict *verdict, void *user, const char *reason)
+{
     acemq_consumer_options chosen = ACEMQ_CONSUMER_OPTIONS_INIT;
     pthread_condattr_t monotonic;
     if (options != NULL) {
@@ -132,6 +139,7 @@ void trial_record(trial_recorder *self, acemq_connection *mq, const char *queue,
     memset(self, 0, sizeof *self);
     self->verdict = verdict;
     self->user = user;
+    self->reason = reason;
     pthread_mutex_init(&self->mutex, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -39,7 +39,7 @@ typedef struct trial_recorder {
     pthread_cond_t changed;
     trial_verdict *verdict;
     void *user;
-    const char *reason; /* given with every outcome; NULL: none */
+    const char *reason;
     trial_sight *sights;
     size_t count, room;
     acemq_consumer *consumer;
@@ -49,6 +49,10 @@ typedef struct trial_recorder {
 void trial_record(trial_recorder *self, acemq_connection *mq, const char *queue,
                   const acemq_policy *policy, const acemq_consumer_options *options,
                   trial_verdict *verdict, void *user);
+/* The same, giving a reason with every outcome; borrowed. */
+void trial_record_saying(trial_recorder *self, acemq_connection *mq, const char *queue,
+                         const acemq_policy *policy, const acemq_consumer_options *options,
+                         trial_verdict *verdict, void *user, const char *reason);
 void trial_record_verdict(trial_recorder *self, trial_verdict *verdict, void *user);
 /* Until so many calls were seen; fails the test after `timeout` ms. */
 void trial_wait_seen(trial_recorder *self, size_t count, int64_t timeout);
