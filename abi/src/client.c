@@ -306,6 +306,13 @@ ace_cancel *ace_client_cancel(const ace_connection *connection, ace_cancel *give
     return given != NULL ? given : ace_client_of(connection)->cancel;
 }
 
+ace_code ace_cancel_check(const ace_cancel *cancel, ace_error **error)
+{
+    return ace_cancel_fired(cancel)
+               ? ace_fail(error, ACE_CANCELLED, "the cancel token has fired; nothing was begun")
+               : ACE_OK;
+}
+
 ace_code ace_connection_check(const ace_connection *connection, ace_error **error)
 {
     ace_code code = ace_argument_present(connection, "connection", error);

@@ -59,6 +59,8 @@ ace_code ace_client_answer(ace_client *client, const char *name, const char *pas
 ace_client *ace_client_of(const ace_connection *connection);
 /* The token that blocking calls watch: the given one, else the client's. */
 ace_cancel *ace_client_cancel(const ace_connection *connection, ace_cancel *given);
+/* ACE_CANCELLED when the token stands fired; NULL never does. */
+ace_code ace_cancel_check(const ace_cancel *cancel, ace_error **error);
 /* Of a call on an open connection of this process. */
 ace_code ace_connection_check(const ace_connection *connection, ace_error **error);
 /* The same for calls that are fine on a closed one. */

@@ -293,6 +293,10 @@ acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t t
     if (code == ACE_OK && ace_client_of(connection)->wanted == 0) {
         code = ace_fail(error, ACE_STATE, "the connection was opened without events");
     }
+    if (code == ACE_OK && timeout > 0 && ace_loop_is_any_current()) {
+        code = ace_fail(error, ACE_FROM_HANDLER,
+                        "waiting for an event would block a thread that may not wait");
+    }
     ace_event *next = NULL;
     if (code == ACE_OK) {
         code = ace_events_next(connection->events, ace_deadline_after(timeout),

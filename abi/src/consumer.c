@@ -183,6 +183,9 @@ acemq_status acemq_consumer_next(acemq_consumer *consumer, int64_t timeout,
         code = ace_argument_present(delivery, "delivery", error);
     }
     if (code == ACE_OK) {
+        code = ace_cancel_check(ace_consumer_cancel(consumer), error);
+    }
+    if (code == ACE_OK) {
         code = ace_consumer_next(consumer, ace_deadline_after(timeout),
                                  ace_consumer_cancel(consumer), delivery, error);
     }

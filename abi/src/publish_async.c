@@ -113,7 +113,8 @@ typedef struct waited_dispatch {
 struct acemq_receipt {
     ace_handle handle;
     waited_dispatch *waited;
-    ace_cancel *cancel; /* one reference; may be NULL */
+    ace_connection *connection; /* one reference */
+    ace_cancel *cancel;         /* the same; may be NULL */
     atomic_bool busy;
 };
 
@@ -182,6 +183,7 @@ acemq_status acemq_publisher_begin(acemq_publisher *publisher, const char *routi
         free(made);
         return (acemq_status)code;
     }
+    made->connection = ace_connection_keep(target.connection);
     made->cancel = target.cancel == NULL ? NULL : ace_cancel_keep(target.cancel);
     atomic_init(&made->busy, false);
     ace_handle_init(&made->handle, RECEIPT_MAGIC);
@@ -192,6 +194,7 @@ acemq_status acemq_publisher_begin(acemq_publisher *publisher, const char *routi
 static ace_code wait_for(acemq_receipt *receipt, int64_t timeout, ace_error **error)
 {
     const ace_publish *publish = &receipt->waited->dispatch.publish;
+    ace_publisher_hurry(receipt->connection->publisher);
     ace_code code =
         ace_waiter_wait(&receipt->waited->waiter, ace_deadline_after(timeout), receipt->cancel);
     switch (code) {
@@ -232,11 +235,13 @@ void acemq_receipt_free(acemq_receipt *receipt)
     /* In a child of fork nobody else is left to let go of it, and its locks are not to be touched.
      */
     if (ace_handle_is_foreign(&receipt->handle)) {
+        ace_connection_release(receipt->connection);
         free(receipt);
         return;
     }
     if (ace_handle_release(&receipt->handle)) {
         let_go(receipt->waited);
+        ace_connection_release(receipt->connection);
         ace_cancel_release(receipt->cancel);
         free(receipt);
     }

@@ -33,8 +33,11 @@ static ace_publish_lane lane_of(const ace_target *target)
 static ace_code encode(const ace_target *target, const acemq_message *message, ace_publish *publish,
                        ace_error **error)
 {
-    ace_code code = ace_message_encode(message, target->connection, target->exchange,
-                                       target->routing_key, target->mandatory, publish, error);
+    ace_code code = ace_cancel_check(target->cancel, error);
+    if (code == ACE_OK) {
+        code = ace_message_encode(message, target->connection, target->exchange,
+                                  target->routing_key, target->mandatory, publish, error);
+    }
     publish->deadline = target->deadline;
     return code;
 }
@@ -61,7 +64,7 @@ ace_code ace_dispatch_begin(ace_dispatch *dispatch, const ace_target *target,
         code = ace_publisher_await_room(publisher, target->room_before, target->cancel, error);
     }
     if (code == ACE_OK) {
-        code = ace_publisher_submit(publisher, lane_of(target), &dispatch->publish, error);
+        code = ace_publisher_submit_soon(publisher, lane_of(target), &dispatch->publish, error);
     }
     if (code != ACE_OK) {
         ace_dispatch_clear(dispatch);

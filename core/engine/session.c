@@ -218,6 +218,10 @@ static ace_code run_request(session_request *asked, int64_t deadline, ace_cancel
         return ace_fail(error, ACE_FROM_HANDLER, "%s would block a thread that may not wait",
                         ace_method_name(asked->id));
     }
+    if (ace_cancel_fired(cancel)) { /* or a quick answer would win over it */
+        return ace_fail(error, ACE_CANCELLED, "%s was cancelled; nothing was sent",
+                        ace_method_name(asked->id));
+    }
     ace_code code = ace_waiter_init(&asked->waiter, error);
     if (code != ACE_OK) {
         return code;

@@ -381,7 +381,12 @@ START_TEST(a_wake_or_a_token_ends_the_waiting)
     ck_assert_int_eq(pthread_create(&thread, NULL, fire_later, cancel), 0);
     MUST_FAIL(ACEMQ_E_CANCELLED, acemq_consumer_next(consumer, ACEMQ_FOREVER, &none, &error));
     pthread_join(thread, NULL);
+    publish_text(mq, "q", NULL, "x"); /* a token that stands fired goes before what has come */
+    await_ready(mq, "q", 0);
     MUST_FAIL(ACEMQ_E_CANCELLED, acemq_consumer_next(consumer, ACEMQ_FOREVER, &none, &error));
+    acemq_cancel_reset(cancel);
+    MUST(acemq_consumer_next(consumer, 5000, &none, &error));
+    acemq_delivery_free(none);
     acemq_cancel_free(cancel);
     acemq_consumer_free(consumer);
 }

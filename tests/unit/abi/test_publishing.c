@@ -415,8 +415,9 @@ START_TEST(a_cancel_token_ends_a_publish_that_waits)
     MUST_FAIL(ACEMQ_E_CANCELLED, acemq_publisher_send(publisher, "q", message, 60000, &error));
     pthread_join(thread, NULL);
     MUST_FAIL(ACEMQ_E_CANCELLED, acemq_publisher_send(publisher, "q", message, 60000, &error));
-    acemq_cancel_reset(cancel);
     MUST(acemq_connection_resume_publishing(mq, &error));
+    MUST_FAIL(ACEMQ_E_CANCELLED, acemq_publisher_send(publisher, "q", message, 60000, &error));
+    acemq_cancel_reset(cancel);
     MUST(acemq_publisher_send(publisher, "q", message, 5000, &error));
     acemq_cancel_free(cancel); /* the publisher holds it */
     MUST(acemq_publisher_send(publisher, "q", message, 5000, &error));
