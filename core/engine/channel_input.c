@@ -95,8 +95,8 @@ static void take_reply(ace_channel *channel, const amqp_method_t *reply, ace_con
     ace_link_node *first = ace_list_first(&channel->calls);
     ace_call *call = first == NULL ? NULL : ACE_RECORD(first, ace_call, node);
     if (call == NULL || !answers(call->request, reply->id)) {
-        ace_content_free(content);
         fail_link(channel, ACE_PROTOCOL, "nobody asked for", reply->id);
+        ace_content_free(content); /* and the reply with it */
         return;
     }
     ace_list_remove(&channel->calls, &call->node);
