@@ -111,25 +111,42 @@ static acemq_status open_publisher(cli_sending *sending, acemq_error **error)
     return acemq_publisher_new(sending->mq, &options, &sending->publisher, error);
 }
 
-/* A broker that is away is tried again until the timeout. On failure the error is the last try's.
- */
+/* Of two failures the one that says more: that the last try had no time left says nothing. */
+static void keep_error(acemq_error **kept, acemq_error *error)
+{
+    if (*kept != NULL && acemq_error_code(error) == ACEMQ_E_TIMEOUT) {
+        acemq_error_free(error);
+        return;
+    }
+    acemq_error_free(*kept);
+    *kept = error;
+}
+
+/* A broker that is away is tried again until the timeout. */
 static acemq_status connect_patiently(const cli_call *call, const char *url, cli_sending *sending,
                                       acemq_error **error)
 {
     int64_t deadline = cli_now() + settings.timeout;
-    for (;;) {
-        int64_t left = deadline - cli_now();
-        acemq_status status = cli_connect_to(call, url, left > 1 ? left : 1, &sending->mq, error);
-        bool again = status != ACEMQ_OK && acemq_error_is_retriable(*error) != 0 &&
-                     !cli_interrupted() && cli_now() < deadline;
-        if (!again) {
-            return status == ACEMQ_OK ? open_publisher(sending, error) : status;
+    int64_t left = settings.timeout;
+    bool again = true;
+    while (again) {
+        acemq_error *failure = NULL;
+        acemq_status status = cli_connect_to(call, url, left, &sending->mq, &failure);
+        if (status == ACEMQ_OK) {
+            acemq_error_free(*error);
+            *error = NULL;
+            return open_publisher(sending, error);
         }
-        acemq_error_free(*error);
-        *error = NULL;
+        again = acemq_error_is_retriable(failure) != 0 && !cli_interrupted();
+        keep_error(error, failure);
         left = deadline - cli_now();
-        cli_wait_for_interrupt(left < TRY_EVERY ? left : TRY_EVERY);
+        if (again && left > 0) {
+            cli_wait_for_interrupt(left < TRY_EVERY ? left : TRY_EVERY);
+            left = deadline - cli_now();
+        }
+        again = again && left > 0;
     }
+    return acemq_error_code(*error);
 }
 
 /* False when the user wants an end, and the message was not sent. */

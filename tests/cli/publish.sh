@@ -46,24 +46,33 @@ ids_of_the_first_hundred() {
         pending "$queue" 'd["ready"] == 250'
 }
 
+# begin_lines: a publisher in the background that reads its lines from descriptor 9.
+begin_lines() {
+    rm -f "$scratch/lines"
+    mkfifo "$scratch/lines"
+    "$ACEMQ_CLI" publish "$queue" --lines --json --timeout 20s <"$scratch/lines" >"$scratch/told" 2>"$scratch/told.err" &
+    publisher=$!
+    exec 9>"$scratch/lines"
+}
+
 lines_come_when_they_come() {
-    { echo early; sleep 1; echo late; } | run 0 publish "$queue" --lines --json &
-    local publisher=$!
-    await 10 pending "$queue" 'd["ready"] == 1' >"$scratch/ignored" && wait "$publisher" && pending "$queue" 'd["ready"] == 2'
+    local publisher status=0
+    begin_lines
+    echo early >&9
+    await 20 pending "$queue" 'd["ready"] == 1' >"$scratch/ignored" 2>&1 && echo late >&9 || status=1
+    exec 9>&-
+    wait "$publisher" && ((status == 0)) && json "$scratch/told" 'd["confirmed"] == 2' && pending "$queue" 'd["ready"] == 2'
 }
 
 interrupted_between_lines() {
-    mkfifo "$scratch/fifo"
-    "$ACEMQ_CLI" publish "$queue" --lines --json <"$scratch/fifo" >"$scratch/interrupted" 2>"$scratch/err" &
-    local publisher=$! status=0
-    exec 9>"$scratch/fifo"
+    local publisher status=0
+    begin_lines
     echo one >&9
-    await 10 pending "$queue" 'd["ready"] == 1' >"$scratch/ignored"
+    await 20 pending "$queue" 'd["ready"] == 1' >"$scratch/ignored" 2>&1
     kill -INT "$publisher"
     wait "$publisher" || status=$?
     exec 9>&-
-    rm "$scratch/fifo"
-    ((status == 1)) && json "$scratch/interrupted" 'd["confirmed"] == 1 and d["sent"] == 1'
+    ((status == 1)) && json "$scratch/told" 'd["confirmed"] == 1 and d["sent"] == 1'
 }
 
 exchange_and_key() {
