@@ -320,6 +320,26 @@ START_TEST(draining_waits_for_the_handler_and_puts_back_the_rest)
 }
 END_TEST
 
+START_TEST(a_handler_that_fails_during_a_drain_does_not_wait_either)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_FAILED, .pause = 300};
+    ace_policy policy = ace_policy_fixed(3, 15000);
+    open_with_queue(&bench, "drain_fails");
+    ace_consumer *consumer = consume(&bench, &record, &policy);
+    put_text(&bench, "x");
+    AWAIT(atomic_load(&record.running) == 1);
+    int64_t begun = now_ms();
+    MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+    ck_assert_int_lt(now_ms() - begun, 10000);
+    ace_delivery *back = take_from(&bench, bench.queue);
+    ck_assert_int_eq(ace_delivery_envelope(back)->attempt, 2);
+    ace_delivery_free(back);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
 START_TEST(a_wait_ends_early_at_shutdown_with_its_attempt_advanced)
 {
     consume_bench bench;
@@ -359,6 +379,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, publishing_and_closing_from_a_handler_work_and_the_rest_says_no_at_once);
     tcase_add_test(tcase, a_busy_handler_does_not_cost_the_connection);
     tcase_add_test(tcase, draining_waits_for_the_handler_and_puts_back_the_rest);
+    tcase_add_test(tcase, a_handler_that_fails_during_a_drain_does_not_wait_either);
     tcase_add_test(tcase, a_wait_ends_early_at_shutdown_with_its_attempt_advanced);
 }
 

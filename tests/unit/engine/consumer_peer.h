@@ -39,7 +39,7 @@ typedef struct consumer_peer {
     /* What it does. */
     int hops;
     int command;
-    const char *refused_name; /* declaring this is refused */
+    const char *refused_name; /* declaring this, or "a binding", is refused */
     int refused_code;
     bool source_missing;
     bool hasty;            /* delivers before it answers basic.consume */
@@ -47,7 +47,7 @@ typedef struct consumer_peer {
     bool shuts_channels;   /* once it has refused something it opens no channel any more */
     bool refuses_channels; /* as now */
     int to_deliver;
-    char body[64];
+    const char *body;
     /* What it saw. */
     settled_tag settled[MOST];
     int settled_count;
@@ -140,7 +140,9 @@ static inline void answer_declaration(consumer_peer *p, peer_side *side, uint16_
     } else {
         amqp_queue_bind_ok_t ok = {0};
         p->declared++;
-        peer_send(side, channel, AMQP_QUEUE_BIND_OK_METHOD, &ok);
+        if (!refuse(p, side, channel, amqp_cstring_bytes("a binding"), method->id)) {
+            peer_send(side, channel, AMQP_QUEUE_BIND_OK_METHOD, &ok);
+        }
     }
 }
 
@@ -375,7 +377,7 @@ static inline void peer_begin_with(consumer_peer *p, bool reconnect)
     memset(p, 0, sizeof *p);
     pthread_mutex_init(&p->lock, NULL);
     p->next_tag = 1;
-    snprintf(p->body, sizeof p->body, "body");
+    p->body = "body";
     p->clock = ace_clock_manual(1000000, INT64_C(1700000000000));
     p->peer = peer_start(serve, p);
     ace_settings settings;

@@ -146,6 +146,38 @@ START_TEST(a_settle_from_before_a_reconnect_is_dropped_here)
 }
 END_TEST
 
+START_TEST(an_ack_held_back_when_the_channel_is_lost_does_not_go_out_on_the_next)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    ace_delivery *d[2];
+    peer_begin(p);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(to_deliver, 2);
+    take(consumer, d, 2);
+    accept_one(d[0]);
+    AWAIT(counted(consumer).acknowledged == 1);
+    PEER_SET(command, DO_HANG_UP);
+    AWAIT(counted(consumer).in_flight == 0);
+    ace_delivery_free(d[1]);
+    pass(p, 500);
+    AWAIT(ace_consumer_is_subscribed(consumer));
+    PEER_SET(to_deliver, 2);
+    take(consumer, d, 2);
+    pass(p, 1000);
+    accept_one(d[1]);
+    AWAIT(counted(consumer).acknowledged == 2);
+    pass(p, ACE_ACKS_DELAY);
+    assert_settled(p, 0, 'a', 2, false);
+    settle_down();
+    ck_assert_int_eq(PEER(p->settled_count), 1); /* the same tag is another message now */
+    ace_delivery_free(d[0]);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
 START_TEST(a_handler_that_outlives_its_connection_settles_nothing)
 {
     consumer_peer peer;
@@ -305,6 +337,7 @@ int main(void)
     tcase_add_test(tcase, acks_of_a_quarter_of_the_window_wait_no_longer);
     tcase_add_test(tcase, closing_flushes_what_was_held_back);
     tcase_add_test(tcase, a_settle_from_before_a_reconnect_is_dropped_here);
+    tcase_add_test(tcase, an_ack_held_back_when_the_channel_is_lost_does_not_go_out_on_the_next);
     tcase_add_test(tcase, a_handler_that_outlives_its_connection_settles_nothing);
     tcase_add_test(tcase, a_channel_the_broker_closes_is_reported_once_and_opened_again);
     tcase_add_test(
