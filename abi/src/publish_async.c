@@ -215,6 +215,10 @@ acemq_status acemq_receipt_wait(acemq_receipt *receipt, int64_t timeout, acemq_e
     if (code == ACE_OK) {
         code = ace_argument_timeout(timeout, error);
     }
+    if (code == ACE_OK && timeout > 0 && ace_loop_is_any_current()) {
+        code = ace_fail(error, ACE_FROM_HANDLER,
+                        "waiting for a publish would block a thread that may not wait");
+    }
     if (code != ACE_OK) {
         return (acemq_status)code;
     }

@@ -34,6 +34,10 @@ ace_code ace_consumer_next(ace_consumer *consumer, int64_t deadline, ace_cancel 
     if (consumer->handler != NULL) {
         return ace_fail(error, ACE_STATE, "the consumer's handler takes the messages");
     }
+    if (ace_loop_is_any_current() && deadline > ace_deadline_after(0)) {
+        return ace_fail(error, ACE_FROM_HANDLER,
+                        "waiting for a message would block a thread that may not wait");
+    }
     ace_handle_retain(&consumer->handle);
     ace_code code = take_one(consumer, deadline, cancel, delivery, error);
     ace_consumer_unref(consumer);

@@ -78,7 +78,7 @@ ace_code ace_consumer_open(ace_connection *connection, const ace_consumer_option
 
 /* The next delivery, one reference of the caller's. ACE_TIMEOUT, ACE_CANCELLED (also by a wake),
  * ACE_CLOSED, ACE_WRONG_THREAD (another thread is in here), ACE_STATE (push), and what ended the
- * consumer when it ended by itself. */
+ * consumer when it ended by itself. ACE_FROM_HANDLER where it would block a loop's thread. */
 ace_code ace_consumer_next(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
                            ace_delivery **delivery, ace_error **error);
 /* Makes the call under way, or else the next one, return ACE_CANCELLED. */

@@ -390,6 +390,9 @@ ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel
         return ace_fail(error, ACE_FROM_HANDLER,
                         "draining waits for the handler that is asking for it");
     }
+    if (ace_loop_is_any_current()) {
+        return ace_fail(error, ACE_FROM_HANDLER, "draining would block a thread that may not wait");
+    }
     if (ace_handle_is_closed(&consumer->handle)) {
         return ace_fail(error, ACE_CLOSED, "the consumer is closed");
     }

@@ -156,7 +156,8 @@ ACEMQ_API acemq_status acemq_connection_resume_publishing(acemq_connection *conn
 /**
  * The next event of the kinds asked for in the options; owned, freed with acemq_event_free().
  * Errors: ACEMQ_E_TIMEOUT, ACEMQ_E_CANCELLED, ACEMQ_E_CLOSED when it was closed and no event is
- * left, ACEMQ_E_STATE when no kinds were asked for.
+ * left, ACEMQ_E_STATE when no kinds were asked for, ACEMQ_E_FROM_HANDLER in a callback of
+ * publishing.
  */
 ACEMQ_API acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t timeout,
                                                    acemq_event **event, acemq_error **error);

@@ -91,8 +91,8 @@ ACEMQ_API acemq_status acemq_consumer_open(acemq_connection *connection, const c
 /**
  * The next delivery; several may be unsettled at once. @param delivery owned.
  * Errors: ACEMQ_E_TIMEOUT (none came), ACEMQ_E_CANCELLED (woken or cancelled), ACEMQ_E_CLOSED,
- * ACEMQ_E_WRONG_THREAD, ACEMQ_E_STATE in push mode; what ended the consumer, when it ended by
- * itself.
+ * ACEMQ_E_WRONG_THREAD, ACEMQ_E_STATE in push mode, ACEMQ_E_FROM_HANDLER in a callback of
+ * publishing; what ended the consumer, when it ended by itself.
  */
 ACEMQ_API acemq_status acemq_consumer_next(acemq_consumer *consumer, int64_t timeout,
                                            acemq_delivery **delivery, acemq_error **error);

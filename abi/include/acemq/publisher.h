@@ -97,7 +97,7 @@ ACEMQ_API acemq_status acemq_publisher_begin(acemq_publisher *publisher, const c
                                              const acemq_message *message, int64_t timeout,
                                              acemq_receipt **receipt, acemq_error **error);
 /** Waits for the end: the status of the publish, or ACEMQ_E_TIMEOUT when it is still under way
- * (wait again), or ACEMQ_E_CANCELLED. */
+ * (wait again), ACEMQ_E_CANCELLED, or ACEMQ_E_FROM_HANDLER in a callback of publishing. */
 ACEMQ_API acemq_status acemq_receipt_wait(acemq_receipt *receipt, int64_t timeout,
                                           acemq_error **error);
 ACEMQ_API void acemq_receipt_free(acemq_receipt *receipt);
