@@ -5,8 +5,9 @@
 
 #include <time.h>
 
-#define PATIENCE 500 /* ms without a message that came back */
-#define POLLING  10  /* ms */
+#define PATIENCE 500  /* ms without a message that came back */
+#define POLLING  10   /* ms */
+#define LONGEST  5000 /* ms, since nobody can cancel it */
 
 static amqp_bytes_t name_of(const char *text)
 {
@@ -69,7 +70,10 @@ void ace_declare_give_back(ace_session *session, ace_link *link, const char *que
 {
     ace_session_free(session);
     ace_session *observer = NULL;
-    if (ace_session_new(link, &observer, NULL) == ACE_OK) {
+    int64_t longest = ace_deadline_after(LONGEST);
+    deadline = deadline < longest ? deadline : longest;
+    /* Where the connection was lost everything went back with it. */
+    if (ace_link_is_open(link) && ace_session_new(link, &observer, NULL) == ACE_OK) {
         await_ready(observer, queue, expected, deadline);
     }
     ace_session_free(observer);

@@ -160,12 +160,13 @@ static ace_code launch(replay_pass *pass, ace_delivery *delivery, uint64_t tag, 
     return ace_flight_launch(pass->flight, &publish, delivery, tag, error);
 }
 
-/* Acknowledges what has been confirmed, in order. Waits for one until `deadline`; false when that
- * one is still under way. The first failure is kept in *code and *error. */
-static bool land_one(replay_pass *pass, int64_t deadline, ace_code *code, ace_error **error)
+/* Acknowledges what has been confirmed, in order. Waits for one until `deadline` or until `cancel`
+ * fires; false when that one is still under way. The first failure is kept in *code and *error. */
+static bool land_one(replay_pass *pass, int64_t deadline, ace_cancel *cancel, ace_code *code,
+                     ace_error **error)
 {
     ace_flown flown;
-    if (!ace_flight_land(pass->flight, deadline, &flown)) {
+    if (!ace_flight_land(pass->flight, deadline, cancel, &flown)) {
         return false;
     }
     ace_error *failure = flown.error;
@@ -194,18 +195,27 @@ static bool land_one(replay_pass *pass, int64_t deadline, ace_code *code, ace_er
 static ace_code land_some(replay_pass *pass, ace_error **error)
 {
     ace_code code = ACE_OK;
-    while (land_one(pass, 0, &code, error)) {
+    ace_cancel *cancel = pass->options->cancel;
+    while (land_one(pass, 0, NULL, &code, error)) {
     }
-    while (code == ACE_OK && ace_flight_count(pass->flight) >= WINDOW) {
-        land_one(pass, ACE_NEVER, &code, error);
+    while (code == ACE_OK && ace_flight_count(pass->flight) >= WINDOW &&
+           !ace_cancel_fired(cancel)) {
+        land_one(pass, ACE_NEVER, cancel, &code, error);
     }
     return code;
 }
 
 static void land_all(replay_pass *pass, ace_code *code, ace_error **error)
 {
-    int64_t deadline = *code == ACE_CANCELLED ? ace_deadline_after(CANCELLED_END) : ACE_NEVER;
-    while (land_one(pass, deadline, code, error)) {
+    ace_cancel *cancel = pass->options->cancel;
+    while (!ace_cancel_fired(cancel) && ace_flight_count(pass->flight) > 0) {
+        land_one(pass, ACE_NEVER, cancel, code, error);
+    }
+    int64_t deadline = ace_deadline_after(CANCELLED_END);
+    while (land_one(pass, deadline, NULL, code, error)) {
+    }
+    if (*code == ACE_OK && ace_flight_count(pass->flight) > 0) {
+        *code = ace_fail(error, ACE_CANCELLED, "the replay was cancelled");
     }
 }
 

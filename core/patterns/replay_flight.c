@@ -143,13 +143,31 @@ ace_code ace_flight_launch(ace_flight *flight, ace_publish *publish, ace_deliver
     return code;
 }
 
-bool ace_flight_land(ace_flight *flight, int64_t deadline, ace_flown *flown)
+/* A cancel token that fires while somebody waits. */
+typedef struct cancel_wait {
+    ace_cancel_watch watch;
+    ace_flight *flight;
+    bool fired; /* under the flight's lock */
+} cancel_wait;
+
+static void cancelled(ace_cancel_watch *watch)
 {
+    cancel_wait *wait = ACE_RECORD(watch, cancel_wait, watch);
+    ace_mutex_lock(&wait->flight->mutex);
+    wait->fired = true;
+    ace_condition_signal(&wait->flight->landed);
+    ace_mutex_unlock(&wait->flight->mutex);
+}
+
+bool ace_flight_land(ace_flight *flight, int64_t deadline, ace_cancel *cancel, ace_flown *flown)
+{
+    cancel_wait wait = {.watch = {.fired = cancelled}, .flight = flight};
+    ace_cancel_watch_add(cancel, &wait.watch);
     ace_mutex_lock(&flight->mutex);
     ace_link_node *node = ace_list_first(&flight->legs);
     flight_leg *leg = node == NULL ? NULL : ACE_RECORD(node, flight_leg, node);
     bool in_time = true;
-    while (leg != NULL && !leg->ended && in_time) {
+    while (leg != NULL && !leg->ended && !wait.fired && in_time) {
         in_time = ace_condition_wait_until(&flight->landed, &flight->mutex, deadline);
     }
     bool landed = leg != NULL && leg->ended;
@@ -157,6 +175,7 @@ bool ace_flight_land(ace_flight *flight, int64_t deadline, ace_flown *flown)
         ace_list_remove(&flight->legs, node);
     }
     ace_mutex_unlock(&flight->mutex);
+    ace_cancel_watch_remove(cancel, &wait.watch);
     if (!landed) {
         return false;
     }

@@ -5,6 +5,7 @@
 #ifndef ACE_PATTERNS_REPLAY_FLIGHT_H
 #define ACE_PATTERNS_REPLAY_FLIGHT_H
 
+#include "engine/cancel.h"
 #include "engine/delivery.h"
 #include "engine/publisher.h"
 
@@ -31,7 +32,8 @@ ace_code ace_flight_launch(ace_flight *flight, ace_publish *publish, ace_deliver
                            uint64_t tag, ace_error **error);
 
 /* The oldest one, taken off, once it has ended: waits for that until `deadline` (monotonic, of the
- * system's clock). False: it is still under way, or there is none. The error is the caller's. */
-bool ace_flight_land(ace_flight *flight, int64_t deadline, ace_flown *flown);
+ * system's clock) or until `cancel`, which may be NULL, fires. False: it is still under way, or
+ * there is none. The error is the caller's. */
+bool ace_flight_land(ace_flight *flight, int64_t deadline, ace_cancel *cancel, ace_flown *flown);
 
 #endif
