@@ -11,12 +11,21 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+typedef enum loop_rest {
+    LOOP_AWAKE,
+    LOOP_HURRIED, /* awake, and what was posted meanwhile waits for nothing */
+    LOOP_DOZING,  /* in poll, or about to be; looks for tasks by itself within ACE_LOOP_DOZE */
+    LOOP_ASLEEP,  /* the same until it is woken */
+} loop_rest;
+
 struct ace_loop {
     ace_clock *clock;
     ace_thread thread;
     int wake;                   /* an eventfd */
     _Atomic(ace_task *) posted; /* newest first; &ended once the loop takes nothing more */
-    atomic_bool asleep;         /* in poll, or about to be */
+    atomic_int rest;            /* loop_rest */
+    atomic_bool company;        /* something was posted that may wait for more */
+    bool dozes;                 /* such things come one after the other at present */
     bool stopping;
     bool abandoned;
     int64_t now;
@@ -45,7 +54,7 @@ static void clock_advanced(void *user)
     write_wake(user);
 }
 
-bool ace_loop_post(ace_loop *loop, ace_task *task)
+static bool push(ace_loop *loop, ace_task *task)
 {
     ace_task *head = atomic_load(&loop->posted);
     do {
@@ -54,10 +63,44 @@ bool ace_loop_post(ace_loop *loop, ace_task *task)
         }
         task->next = head;
     } while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
-    if (atomic_exchange(&loop->asleep, false)) {
+    return true;
+}
+
+static void wake(ace_loop *loop)
+{
+    if (atomic_exchange(&loop->rest, LOOP_HURRIED) > LOOP_HURRIED) {
         write_wake(loop);
     }
-    return true;
+}
+
+bool ace_loop_post(ace_loop *loop, ace_task *task)
+{
+    bool pushed = push(loop, task);
+    if (pushed) {
+        wake(loop);
+    }
+    return pushed;
+}
+
+bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
+{
+    if (!atomic_load(&loop->company)) {
+        atomic_store(&loop->company, true);
+    }
+    bool pushed = push(loop, task);
+    /* Falling asleep it sees the task, or this sees it asleep. */
+    if (pushed && atomic_load(&loop->rest) == LOOP_ASLEEP) {
+        wake(loop);
+    }
+    return pushed;
+}
+
+void ace_loop_hurry(ace_loop *loop)
+{
+    ace_task *head = atomic_load(&loop->posted);
+    if (head != NULL && head != &ended) {
+        wake(loop);
+    }
 }
 
 static ace_task *in_order_of_posting(ace_task *newest)
@@ -130,17 +173,30 @@ static void list_polled(ace_loop *loop)
     }
 }
 
+/* How long to poll. Whatever is posted from here on wakes the loop, or is found within that time.
+ */
+static int lie_down(ace_loop *loop)
+{
+    loop->dozes = atomic_exchange(&loop->company, false) || loop->dozes;
+    int awake = LOOP_AWAKE;
+    bool hurried = !atomic_compare_exchange_strong(&loop->rest, &awake,
+                                                   loop->dozes ? LOOP_DOZING : LOOP_ASLEEP);
+    bool found = !loop->dozes && atomic_load(&loop->posted) != NULL;
+    if (hurried || found || !ace_list_empty(&loop->deferred)) {
+        return 0;
+    }
+    int timeout = ace_clock_poll_timeout(loop->clock, ace_timer_next(&loop->timers));
+    return loop->dozes && (timeout < 0 || timeout > ACE_LOOP_DOZE) ? ACE_LOOP_DOZE : timeout;
+}
+
 static void sleep_until_ready(ace_loop *loop)
 {
     list_polled(loop);
-    atomic_store(&loop->asleep, true);
-    int timeout = ace_clock_poll_timeout(loop->clock, ace_timer_next(&loop->timers));
-    if (atomic_load(&loop->posted) != NULL || !ace_list_empty(&loop->deferred)) {
-        timeout = 0;
-    }
+    int timeout = lie_down(loop);
     int ready = poll(loop->polled, (nfds_t)loop->polled_count, timeout);
-    atomic_store(&loop->asleep, false);
+    atomic_store(&loop->rest, LOOP_AWAKE);
     if (ready <= 0) { /* the time passed, or a signal that is not ours */
+        loop->dozes = false;
         loop->polled_count = 0;
         return;
     }

@@ -63,6 +63,13 @@ void ace_loop_abandon(ace_loop *loop);
  * system call only when the loop is asleep. */
 bool ace_loop_post(ace_loop *loop, ace_task *task);
 
+/* The same for what may wait up to ACE_LOOP_DOZE for company: in a run of such tasks the loop is
+ * left to find them by itself. Whoever posts and then waits for the outcome calls ace_loop_hurry().
+ */
+#define ACE_LOOP_DOZE 1 /* ms */
+bool ace_loop_post_soon(ace_loop *loop, ace_task *task);
+void ace_loop_hurry(ace_loop *loop); /* any thread: what was posted begins now */
+
 /* Runs `run(user)` on the loop's thread and waits for its end; directly when this is that thread.
  * False when the loop has ended and nothing was run. */
 bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user);

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#define ROOM_PATIENCE 10 /* ms */
+
 /* A thread that waits until at most `limit` are in hand; on its stack. */
 typedef struct wanting {
     ace_link_node node;
@@ -54,6 +56,7 @@ static ace_code wait_for(ace_publisher *publisher, wanting *wanted, int64_t dead
     }
     ace_mutex_unlock(&publisher->mutex);
     if (waits) {
+        ace_loop_hurry(publisher->loop);
         code = ace_waiter_wait(&wanted->waiter, deadline, cancel);
     }
     ace_mutex_lock(&publisher->mutex);
@@ -148,8 +151,8 @@ static void arrive(ace_task *task)
     ace_lane_arrive(&publish->publisher->lanes[publish->lane], publish);
 }
 
-ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
-                              ace_error **error)
+static ace_code submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
+                       bool (*post)(ace_loop *loop, ace_task *task), ace_error **error)
 {
     publish->publisher = publisher;
     publish->lane = lane;
@@ -160,13 +163,31 @@ ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, a
     publish->task.run = arrive;
     if (!atomic_load(&publisher->closed)) {
         atomic_fetch_add(&publisher->in_hand[lane], 1);
-        if (ace_loop_post(publisher->loop, &publish->task)) {
+        if (post(publisher->loop, &publish->task)) {
             return ACE_OK;
         }
         ace_publisher_ended_one(publisher, lane);
     }
     publish->stage = ACE_PUBLISH_IDLE;
     return ace_fail(error, ACE_CLOSED, "nothing was sent: the connection was closed");
+}
+
+ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
+                              ace_error **error)
+{
+    return submit(publisher, lane, publish, ace_loop_post, error);
+}
+
+ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
+                                   ace_publish *publish, ace_error **error)
+{
+    bool alone = atomic_load(&publisher->in_hand[lane]) == 0;
+    return submit(publisher, lane, publish, alone ? ace_loop_post : ace_loop_post_soon, error);
+}
+
+void ace_publisher_hurry(ace_publisher *publisher)
+{
+    ace_loop_hurry(publisher->loop);
 }
 
 /* What a blocking send waits for: the last of its records. */
@@ -204,13 +225,14 @@ static void submit_all(ace_publisher *publisher, ace_publish_lane lane, sending 
         ace_error *error = NULL;
         publish->done = one_done;
         publish->user = wait;
-        ace_code code = ace_publisher_submit(publisher, lane, publish, &error);
+        ace_code code = submit(publisher, lane, publish, ace_loop_post_soon, &error);
         if (code != ACE_OK) {
             publish->code = code;
             publish->error = error;
             one_done(publish);
         }
     }
+    ace_loop_hurry(publisher->loop);
 }
 
 static ace_code first_failure(const sending *wait, ace_error **error)
@@ -266,6 +288,23 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
     return send_and_wait(publisher, lane, publishes, count, cancel, error);
 }
 
+/* Until an eighth of the limit is free, so that a thread that fills the window wakes once for many
+ * confirms; when that takes its time, until one is. */
+static ace_code wait_for_room(ace_publisher *publisher, size_t limit, int64_t deadline,
+                              ace_cancel *cancel, ace_error **error)
+{
+    int64_t soon = ace_deadline_after(ROOM_PATIENCE);
+    if (limit >= 16 && soon < deadline) {
+        wanting much = {.limit = limit - limit / 8};
+        ace_code code = wait_for(publisher, &much, soon, cancel, error);
+        if (code != ACE_TIMEOUT) {
+            return code;
+        }
+    }
+    wanting one = {.limit = limit - 1};
+    return wait_for(publisher, &one, deadline, cancel, error);
+}
+
 ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
                                   ace_error **error)
 {
@@ -276,8 +315,7 @@ ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ac
     if (in_hand(publisher, false) < limit || ace_loop_is_current(publisher->loop)) {
         return ACE_OK;
     }
-    wanting wanted = {.limit = limit - 1};
-    ace_code code = wait_for(publisher, &wanted, deadline, cancel, error);
+    ace_code code = wait_for_room(publisher, limit, deadline, cancel, error);
     if (code == ACE_TIMEOUT) {
         code = ace_fail(error, ACE_REFUSED,
                         "nothing was sent: %zu publishes are in hand, the limit is %zu",

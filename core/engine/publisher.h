@@ -95,9 +95,16 @@ void ace_publisher_free(
 ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
                               ace_error **error);
 
-/* The same and waits for the result, which it returns; the record is the caller's again afterwards,
- * whatever happened. `publish->done` is not used. ACE_FROM_HANDLER on a loop's thread.
- * ACE_CANCELLED: the text says whether it was sent. */
+/* The same where nobody waits for this one's result at present: it may leave up to ACE_LOOP_DOZE
+ * later, in one write with others, while others are in hand. */
+ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
+                                   ace_publish *publish, ace_error **error);
+/* Any thread: what was submitted so leaves now. Before waiting for a result. */
+void ace_publisher_hurry(ace_publisher *publisher);
+
+/* The same as a submission and waits for the result, which it returns; the record is the caller's
+ * again afterwards, whatever happened. `publish->done` is not used. ACE_FROM_HANDLER on a loop's
+ * thread. ACE_CANCELLED: the text says whether it was sent. */
 ace_code ace_publisher_send(ace_publisher *publisher, ace_publish_lane lane, ace_publish *publish,
                             ace_cancel *cancel, ace_error **error);
 

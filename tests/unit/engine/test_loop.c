@@ -93,6 +93,8 @@ START_TEST(a_loop_that_has_ended_takes_no_task)
     ace_task task = {.run = nothing};
     ace_loop_stop(loop);
     ck_assert(!ace_loop_post(loop, &task));
+    ck_assert(!ace_loop_post_soon(loop, &task));
+    ace_loop_hurry(loop);
     ace_loop_free(loop);
 }
 END_TEST
@@ -160,6 +162,39 @@ static void await(atomic_int *count, int expected)
     }
     ck_assert_int_eq(atomic_load(count), expected);
 }
+
+typedef struct marked {
+    ace_task task;
+    atomic_int *count;
+} marked;
+
+static void mark(ace_task *task)
+{
+    atomic_fetch_add(ACE_RECORD(task, marked, task)->count, 1);
+}
+
+/* Each is the last of its run for all that the loop knows: none may be left lying until the next.
+ */
+START_TEST(a_task_posted_soon_runs_though_nothing_else_is_posted)
+{
+    ace_loop *loop = start_loop(ace_clock_system());
+    atomic_int count;
+    atomic_init(&count, 0);
+    for (int i = 0; i < 200; i++) {
+        marked tasks[3];
+        for (int k = 0; k <= i % 3; k++) {
+            tasks[k] = (marked){.task.run = mark, .count = &count};
+            ck_assert(ace_loop_post_soon(loop, &tasks[k].task));
+        }
+        if (i % 5 == 0) {
+            ace_loop_hurry(loop);
+        }
+        await(&count, i % 3 + 1);
+        atomic_store(&count, 0);
+    }
+    end_loop(loop);
+}
+END_TEST
 
 START_TEST(timers_fire_when_the_clock_says_and_not_before)
 {
@@ -319,6 +354,7 @@ int main(void)
     TCase *tcase = tcase_create("loop");
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, tasks_of_many_threads_all_run_each_threads_in_order);
+    tcase_add_test(tcase, a_task_posted_soon_runs_though_nothing_else_is_posted);
     tcase_add_test(tcase, a_loop_that_has_ended_takes_no_task);
     tcase_add_test(tcase, a_call_runs_on_the_loops_thread_and_is_waited_for);
     tcase_add_test(tcase, timers_fire_when_the_clock_says_and_not_before);
