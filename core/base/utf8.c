@@ -63,10 +63,32 @@ size_t ace_utf8_width(const char *text, size_t length)
     return width;
 }
 
+/* Nearly all text is ASCII, and of that eight bytes are looked at in one step. */
+static size_t ascii_prefix(const char *text, size_t length)
+{
+    size_t position = 0;
+    uint64_t eight;
+    while (length - position >= sizeof eight) {
+        memcpy(&eight, text + position, sizeof eight);
+        if ((eight & UINT64_C(0x8080808080808080)) != 0) {
+            break;
+        }
+        position += sizeof eight;
+    }
+    while (position < length && (uint8_t)text[position] < 0x80) {
+        position++;
+    }
+    return position;
+}
+
 size_t ace_utf8_valid_prefix(const char *text, size_t length)
 {
     size_t position = 0;
-    while (position < length) {
+    while (position < length) { /* the text may be NULL where it has no bytes */
+        position += ascii_prefix(text + position, length - position);
+        if (position == length) {
+            break;
+        }
         size_t width = ace_utf8_width(text + position, length - position);
         if (width == 0) {
             break;
