@@ -148,10 +148,24 @@ static ace_code read_decimal(const json_t *json, const place *at, amqp_decimal_t
     return ACE_OK;
 }
 
+/* Tables and arrays count, the values in the deepest of them do not. */
+static ace_code check_depth(const place *at)
+{
+    if (at->depth > ACE_TABLE_DEPTH_MAX) {
+        return ace_fail(at->error, ACE_LIMIT, "%s: nested deeper than %d levels", at->path,
+                        ACE_TABLE_DEPTH_MAX);
+    }
+    return ACE_OK;
+}
+
 static ace_code read_table(const json_t *json, const place *at, amqp_table_t *out)
 {
     if (!json_is_object(json)) {
         return expected(at, "an object");
+    }
+    ace_code depth = check_depth(at);
+    if (depth != ACE_OK) {
+        return depth;
     }
     size_t count = json_object_size(json);
     out->entries = ace_arena_take(at->arena, count * sizeof *out->entries);
@@ -164,7 +178,10 @@ static ace_code read_table(const json_t *json, const place *at, amqp_table_t *ou
     json_object_foreach(object, name, member)
     {
         amqp_table_entry_t *entry = &out->entries[out->num_entries];
-        ace_code code = keep_bytes(at, ace_bytes_of(name), &entry->key);
+        ace_code code = ace_name_check("header name", ace_bytes_of(name), at->error);
+        if (code == ACE_OK) {
+            code = keep_bytes(at, ace_bytes_of(name), &entry->key);
+        }
         if (code == ACE_OK) {
             code = read_value(member, inside(*at, name), &entry->value);
         }
@@ -180,6 +197,10 @@ static ace_code read_array(const json_t *json, const place *at, amqp_array_t *ou
 {
     if (!json_is_array(json)) {
         return expected(at, "an array");
+    }
+    ace_code depth = check_depth(at);
+    if (depth != ACE_OK) {
+        return depth;
     }
     size_t count = json_array_size(json);
     out->entries = ace_arena_take(at->arena, count * sizeof *out->entries);
@@ -345,10 +366,6 @@ static ace_code read_object(const json_t *json, const place *at, amqp_field_valu
 static ace_code read_value(const json_t *json, place at, amqp_field_value_t *out)
 {
     *out = (amqp_field_value_t){.kind = AMQP_FIELD_KIND_VOID};
-    if (at.depth > ACE_TABLE_DEPTH_MAX) {
-        return ace_fail(at.error, ACE_LIMIT, "%s: nested deeper than %d levels", at.path,
-                        ACE_TABLE_DEPTH_MAX);
-    }
     switch (json_typeof(json)) {
     case JSON_OBJECT:
         return read_object(json, &at, out);
@@ -380,12 +397,9 @@ static ace_code from_json(const json_t *object, const char *path, bool arrived, 
     for (int i = 0; code == ACE_OK && i < read.num_entries; i++) {
         ace_bytes name = ace_bytes_from_amqp(read.entries[i].key);
         if (arrived) {
-            code = ace_name_check("header name", name, error);
-        }
-        if (code == ACE_OK && arrived) {
             ace_table_remove_bytes(table, name);
             code = ace_table_append_unchecked(table, name, &read.entries[i].value, error);
-        } else if (code == ACE_OK) {
+        } else {
             code = ace_table_set(table, name, &read.entries[i].value, error);
         }
     }

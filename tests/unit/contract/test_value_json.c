@@ -167,17 +167,51 @@ START_TEST(integers_inside_strings_are_left_alone)
 }
 END_TEST
 
-START_TEST(nesting_deeper_than_a_table_may_be_is_refused)
+/* A table with so many arrays inside one another, and a value in the deepest. */
+static json_t *nested(int arrays)
 {
     char text[200] = "{\"a\": ";
-    for (int i = 0; i < ACE_TABLE_DEPTH_MAX + 1; i++) {
+    for (int i = 0; i < arrays; i++) {
         strcat(text, "[");
     }
-    for (int i = 0; i < ACE_TABLE_DEPTH_MAX + 1; i++) {
+    strcat(text, "1");
+    for (int i = 0; i < arrays; i++) {
         strcat(text, "]");
     }
     strcat(text, "}");
+    return json_of(text);
+}
+
+START_TEST(nesting_as_deep_as_a_table_may_be_reads)
+{
+    json_t *json = nested(ACE_TABLE_DEPTH_MAX - 1);
+    ace_table table = ACE_TABLE_INIT;
+    ck_assert_int_eq(ace_table_from_json(json, "headers", &table, NULL), ACE_OK);
+    json_t *again = ace_table_to_json(&table.table, false);
+    ck_assert(json_equal(json, again));
+    ace_table_release(&table);
+    json_decref(again);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(a_name_inside_a_table_has_255_bytes_at_most)
+{
+    char text[300] = "{\"a\": {\"";
+    memset(text + strlen(text), 'n', 256);
+    strcat(text, "\": 1}}");
     json_t *json = json_of(text);
+    ace_table table = ACE_TABLE_INIT;
+    FAILS_WITH(ace_table_from_json_arrived(json, "headers", &table, &error), ACE_LIMIT,
+               "header name has 256 bytes");
+    ace_table_release(&table);
+    json_decref(json);
+}
+END_TEST
+
+START_TEST(nesting_deeper_than_a_table_may_be_is_refused)
+{
+    json_t *json = nested(ACE_TABLE_DEPTH_MAX);
     ace_table table = ACE_TABLE_INIT;
     FAILS_WITH(ace_table_from_json(json, "headers", &table, &error), ACE_LIMIT, "nested deeper");
     ace_table_release(&table);
@@ -225,6 +259,8 @@ int main(void)
     tcase_add_test(tests, what_does_not_read_is_named);
     tcase_add_test(tests, json_that_does_not_read_has_its_place);
     tcase_add_test(tests, integers_inside_strings_are_left_alone);
+    tcase_add_test(tests, nesting_as_deep_as_a_table_may_be_reads);
+    tcase_add_test(tests, a_name_inside_a_table_has_255_bytes_at_most);
     tcase_add_test(tests, nesting_deeper_than_a_table_may_be_is_refused);
     tcase_add_test(tests, base64_is_strict_and_comes_back);
     return run_suite(suite);
