@@ -7,12 +7,8 @@
 #include "engine/delivery.h"
 #include "table.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define LONGEST_EXPIRATION INT64_C(4294967295) /* the most the broker takes */
 
 ace_body *ace_body_keep(ace_body *body)
 {
@@ -28,7 +24,7 @@ void ace_body_release(ace_body *body)
     }
 }
 
-static void keep_error(acemq_message *message, ace_error *error)
+void ace_message_keep(acemq_message *message, ace_error *error)
 {
     if (message->error == NULL) {
         message->error = error;
@@ -37,12 +33,12 @@ static void keep_error(acemq_message *message, ace_error *error)
     }
 }
 
-static void keep_failure(acemq_message *message, ace_code code, const char *field, const char *why)
+void ace_message_fail(acemq_message *message, ace_code code, const char *field, const char *why)
 {
     ace_error *error = NULL;
     ace_fail(&error, code, "%s %s", field, why);
     ace_error_field(&error, field, 0);
-    keep_error(message, error);
+    ace_message_keep(message, error);
 }
 
 static acemq_message *make(const void *data, size_t length, const char *content_type)
@@ -73,7 +69,7 @@ static acemq_message *make(const void *data, size_t length, const char *content_
         memcpy(message->body->data, data, held);
     }
     if (data == NULL && length > 0) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "body", "is NULL and has a length");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "body", "is NULL and has a length");
     }
     return message;
 }
@@ -86,13 +82,13 @@ static acemq_message *make_checked(const void *data, size_t length, const char *
         return message;
     }
     if (data == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "body", "is NULL");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "body", "is NULL");
         return message;
     }
     ace_error *error = NULL;
     if (check((ace_bytes){message->body->data, message->body->length}, &error) != ACE_OK) {
         ace_error_prefix(&error, "body");
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
     return message;
 }
@@ -129,7 +125,7 @@ acemq_message *acemq_message_verbatim(const void *body, size_t length, const ace
     ace_error *error = NULL;
     if (headers != NULL &&
         ace_table_set_all(&message->headers, &headers->table, &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
     return message;
 }
@@ -158,19 +154,18 @@ acemq_status acemq_message_check(const acemq_message *message, acemq_error **err
     return (acemq_status)code;
 }
 
-/* False: not set, and why is kept. */
-static bool set_text(acemq_message *message, ace_message_text which, const char *field,
-                     const char *text)
+bool ace_message_set_text(acemq_message *message, ace_message_text which, const char *field,
+                          const char *text)
 {
     char *copy = NULL;
     if (text != NULL && *text != '\0') {
         if (!ace_utf8_is_valid(text, strlen(text))) {
-            keep_failure(message, ACE_INVALID_ARGUMENT, field, "is not UTF-8");
+            ace_message_fail(message, ACE_INVALID_ARGUMENT, field, "is not UTF-8");
             return false;
         }
         copy = strdup(text);
         if (copy == NULL) {
-            keep_failure(message, ACE_OUT_OF_MEMORY, field, "found no memory");
+            ace_message_fail(message, ACE_OUT_OF_MEMORY, field, "found no memory");
             return false;
         }
     }
@@ -186,7 +181,7 @@ static bool has_envelope(acemq_message *message, const char *field)
         return false;
     }
     if (message->verbatim) {
-        keep_failure(message, ACE_STATE, field, "is a header of a verbatim message");
+        ace_message_fail(message, ACE_STATE, field, "is a header of a verbatim message");
         return false;
     }
     return true;
@@ -196,7 +191,7 @@ static void set_envelope_text(acemq_message *message, ace_message_text which, co
                               const char *text)
 {
     if (has_envelope(message, field)) {
-        set_text(message, which, field, text);
+        ace_message_set_text(message, which, field, text);
     }
 }
 
@@ -217,7 +212,7 @@ void acemq_message_set_version(acemq_message *message, int32_t version)
     }
     ace_error *error = NULL;
     if (ace_argument_range(version, 1, INT32_MAX, "version", &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
         return;
     }
     message->version = version;
@@ -244,7 +239,7 @@ void acemq_message_caused_by(acemq_message *message, const acemq_delivery *paren
         return;
     }
     if (parent == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "parent", "is NULL");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "parent", "is NULL");
         return;
     }
     ace_envelope child;
@@ -252,10 +247,10 @@ void acemq_message_caused_by(acemq_message *message, const acemq_delivery *paren
     char *correlation = ace_bytes_to_text(child.correlation);
     char *causation = ace_bytes_to_text(child.causation);
     if (correlation == NULL || causation == NULL) {
-        keep_failure(message, ACE_OUT_OF_MEMORY, "causation", "found no memory");
+        ace_message_fail(message, ACE_OUT_OF_MEMORY, "causation", "found no memory");
     } else {
-        set_text(message, ACE_TEXT_CORRELATION, "correlation", correlation);
-        set_text(message, ACE_TEXT_CAUSATION, "causation", causation);
+        ace_message_set_text(message, ACE_TEXT_CORRELATION, "correlation", correlation);
+        ace_message_set_text(message, ACE_TEXT_CAUSATION, "causation", causation);
     }
     free(correlation);
     free(causation);
@@ -283,7 +278,7 @@ static void split_route(acemq_message *message)
     size_t count = count_steps(text);
     message->route = malloc(count * sizeof *message->route);
     if (message->route == NULL) {
-        keep_failure(message, ACE_OUT_OF_MEMORY, "route", "found no memory");
+        ace_message_fail(message, ACE_OUT_OF_MEMORY, "route", "found no memory");
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -302,11 +297,11 @@ void acemq_message_set_route(acemq_message *message, const char *steps, int32_t 
     }
     ace_error *error = NULL;
     if (ace_argument_range(position, 0, INT32_MAX, "position", &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
         return;
     }
-    if (set_text(message, ACE_TEXT_ROUTE, "route", steps) &&
-        set_text(message, ACE_TEXT_ROUTE_ID, "route id", route_id)) {
+    if (ace_message_set_text(message, ACE_TEXT_ROUTE, "route", steps) &&
+        ace_message_set_text(message, ACE_TEXT_ROUTE_ID, "route id", route_id)) {
         message->route_position = position;
         split_route(message);
     }
@@ -319,7 +314,7 @@ static bool header_name_given(acemq_message *message, const char *name)
         return false;
     }
     if (name == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "header name", "is NULL");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "header name", "is NULL");
         return false;
     }
     return true;
@@ -332,9 +327,9 @@ void acemq_message_set_header(acemq_message *message, const char *name, const ch
     }
     ace_error *error = NULL;
     if (text == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
     } else if (ace_table_set_text(&message->headers, name, text, &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
 }
 
@@ -343,7 +338,7 @@ void acemq_message_set_header_int64(acemq_message *message, const char *name, in
     ace_error *error = NULL;
     if (header_name_given(message, name) &&
         ace_table_set_int64(&message->headers, name, number, &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
 }
 
@@ -352,7 +347,7 @@ void acemq_message_set_header_double(acemq_message *message, const char *name, d
     ace_error *error = NULL;
     if (header_name_given(message, name) &&
         ace_table_set_double(&message->headers, name, number, &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
 }
 
@@ -361,7 +356,7 @@ void acemq_message_set_header_bool(acemq_message *message, const char *name, int
     ace_error *error = NULL;
     if (header_name_given(message, name) &&
         ace_table_set_bool(&message->headers, name, value != 0, &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
 }
 
@@ -373,10 +368,10 @@ void acemq_message_set_header_value(acemq_message *message, const char *name,
     }
     ace_error *error = NULL;
     if (value == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
+        ace_message_fail(message, ACE_INVALID_ARGUMENT, "header value", "is NULL");
     } else if (ace_table_set(&message->headers, ace_bytes_of(name), ace_value_from_public(value),
                              &error) != ACE_OK) {
-        keep_error(message, error);
+        ace_message_keep(message, error);
     }
 }
 
@@ -385,124 +380,6 @@ void acemq_message_set_headers(acemq_message *message, const acemq_table *header
     ace_error *error = NULL;
     if (message != NULL && headers != NULL &&
         ace_table_set_all(&message->headers, &headers->table, &error) != ACE_OK) {
-        keep_error(message, error);
-    }
-}
-
-void acemq_message_set_content_type(acemq_message *message, const char *content_type)
-{
-    if (message != NULL) {
-        set_text(message, ACE_TEXT_CONTENT_TYPE, "content type", content_type);
-    }
-}
-
-void acemq_message_set_reply_to(acemq_message *message, const char *reply_to)
-{
-    if (message != NULL) {
-        set_text(message, ACE_TEXT_REPLY_TO, "reply to", reply_to);
-    }
-}
-
-static bool in_range(acemq_message *message, int64_t value, int64_t most, const char *field)
-{
-    ace_error *error = NULL;
-    if (ace_argument_range(value, 0, most, field, &error) != ACE_OK) {
-        keep_error(message, error);
-        return false;
-    }
-    return true;
-}
-
-void acemq_message_set_priority(acemq_message *message, int priority)
-{
-    if (message != NULL && in_range(message, priority, UINT8_MAX, "priority")) {
-        message->priority = priority;
-    }
-}
-
-void acemq_message_set_expiration(acemq_message *message, int64_t milliseconds)
-{
-    if (message == NULL || !in_range(message, milliseconds, LONGEST_EXPIRATION, "expiration")) {
-        return;
-    }
-    message->expiration = milliseconds;
-    if (message->verbatim) {
-        char text[24];
-        snprintf(text, sizeof text, "%" PRId64, milliseconds);
-        set_text(message, ACE_TEXT_EXPIRATION, "expiration", text);
-    }
-}
-
-void acemq_message_set_transient(acemq_message *message)
-{
-    if (message != NULL) {
-        message->transient = true;
-    }
-}
-
-static bool is_verbatim(acemq_message *message)
-{
-    if (message == NULL) {
-        return false;
-    }
-    if (!message->verbatim) {
-        keep_failure(message, ACE_STATE, "property", "can be set on a verbatim message only");
-        return false;
-    }
-    return true;
-}
-
-void acemq_message_set_property(acemq_message *message, acemq_property property, const char *text)
-{
-    static const struct {
-        ace_message_text text;
-        const char *field;
-    } places[] = {
-        [ACEMQ_PROPERTY_CONTENT_TYPE] = {ACE_TEXT_CONTENT_TYPE, "content type"},
-        [ACEMQ_PROPERTY_CONTENT_ENCODING] = {ACE_TEXT_CONTENT_ENCODING, "content encoding"},
-        [ACEMQ_PROPERTY_CORRELATION_ID] = {ACE_TEXT_CORRELATION_ID, "correlation id"},
-        [ACEMQ_PROPERTY_REPLY_TO] = {ACE_TEXT_REPLY_TO, "reply to"},
-        [ACEMQ_PROPERTY_EXPIRATION] = {ACE_TEXT_EXPIRATION, "expiration"},
-        [ACEMQ_PROPERTY_MESSAGE_ID] = {ACE_TEXT_MESSAGE_ID, "message id"},
-        [ACEMQ_PROPERTY_TYPE] = {ACE_TEXT_TYPE_PROPERTY, "type"},
-        [ACEMQ_PROPERTY_USER_ID] = {ACE_TEXT_USER_ID, "user id"},
-        [ACEMQ_PROPERTY_APP_ID] = {ACE_TEXT_APP_ID, "app id"},
-    };
-    if (!is_verbatim(message)) {
-        return;
-    }
-    if ((size_t)property >= sizeof places / sizeof places[0] || places[property].field == NULL) {
-        keep_failure(message, ACE_INVALID_ARGUMENT, "property", "is none that holds a text");
-        return;
-    }
-    set_text(message, places[property].text, places[property].field, text);
-}
-
-void acemq_message_set_property_number(acemq_message *message, acemq_property property,
-                                       int64_t number)
-{
-    if (!is_verbatim(message)) {
-        return;
-    }
-    switch (property) {
-    case ACEMQ_PROPERTY_DELIVERY_MODE:
-        if (number == 1 || number == 2) {
-            message->transient = number == 1;
-        } else {
-            keep_failure(message, ACE_INVALID_ARGUMENT, "delivery mode", "is neither 1 nor 2");
-        }
-        break;
-    case ACEMQ_PROPERTY_PRIORITY:
-        if (in_range(message, number, UINT8_MAX, "priority")) {
-            message->priority = (int)number;
-        }
-        break;
-    case ACEMQ_PROPERTY_TIMESTAMP:
-        if (in_range(message, number, INT64_MAX, "timestamp")) {
-            message->timestamp = number;
-        }
-        break;
-    default:
-        keep_failure(message, ACE_INVALID_ARGUMENT, "property", "is none that holds a number");
+        ace_message_keep(message, error);
     }
 }

@@ -59,6 +59,14 @@ struct acemq_message {
     int64_t timestamp; /* of a verbatim message, seconds; -1: none */
 };
 
+/* What a builder keeps: the first error, which is taken over, or one made here that names the
+ * field. */
+void ace_message_keep(acemq_message *message, ace_error *error);
+void ace_message_fail(acemq_message *message, ace_code code, const char *field, const char *why);
+/* NULL and "" unset it. False: not set, and why is kept. */
+bool ace_message_set_text(acemq_message *message, ace_message_text which, const char *field,
+                          const char *text);
+
 /* Encodes and measures the message, without changing it, for this connection and target. The
  * publish borrows the body; the caller keeps it alive. */
 ace_code ace_message_encode(const acemq_message *message, const ace_connection *connection,
