@@ -17,8 +17,9 @@ ace_code ace_declare_queue_passively(ace_session *session, const char *queue, ui
 
 /* Gives back all that the session has got and not settled, to the places where it lay, and frees
  * the session. Returns when `expected` messages are ready in the queue again, at the deadline and
- * after five seconds at the latest, or when their number does not grow for half a second. It closes the channel, which RabbitMQ does for
- * ten thousand messages in a moment: a nack of them all takes it half a minute. */
+ * after five seconds at the latest, or when their number does not grow for half a second. It closes
+ * the channel, which RabbitMQ does for ten thousand messages in a moment: a nack of them all takes
+ * it half a minute. */
 void ace_declare_give_back(ace_session *session, ace_link *link, const char *queue,
                            uint64_t expected, int64_t deadline);
 
