@@ -249,12 +249,15 @@ START_TEST(waits_and_idle_consumers_cost_no_processor_time)
 {
     enum { CONSUMERS = 20 };
     consume_bench bench;
-    recorder record = {.outcome = ACE_FAILED};
+    crowd all = {0};
     ace_policy policy = ace_policy_fixed(2, 25000);
     ace_consumer *consumers[CONSUMERS];
     open_with_queue(&bench, "idle", 0);
+    ace_consumer_options options = options_of(&bench, NULL, &policy);
+    options.handler = fail_always;
+    options.user = &all;
     for (int i = 0; i < CONSUMERS; i++) {
-        consumers[i] = consume(&bench, &record, &policy);
+        consumers[i] = consume_with(&bench, &options);
     }
     for (int i = 0; i < 200; i++) {
         put_text(&bench, "x");
