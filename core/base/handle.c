@@ -1,5 +1,7 @@
 #include "base/handle.h"
 
+#include "base/process.h"
+
 #include <unistd.h>
 
 void ace_handle_init(ace_handle *handle, uint32_t magic)
@@ -8,6 +10,7 @@ void ace_handle_init(ace_handle *handle, uint32_t magic)
     atomic_init(&handle->references, 1);
     atomic_init(&handle->closed, false);
     handle->process = getpid();
+    handle->epoch = ace_process_epoch();
 }
 
 void ace_handle_retain(ace_handle *handle)
@@ -35,11 +38,10 @@ bool ace_handle_is_closed(const ace_handle *handle)
     return atomic_load(&handle->closed);
 }
 
-/* The process id is asked for each time: a system call of some 50 ns, and right after fork(2),
- * vfork(2) and clone(2), of which pthread_atfork() sees only the first. */
 bool ace_handle_is_foreign(const ace_handle *handle)
 {
-    return handle->process != getpid();
+    uint64_t epoch = ace_process_epoch();
+    return epoch == 0 ? handle->process != getpid() : handle->epoch != epoch;
 }
 
 ace_code ace_handle_check_open_or_closed(const ace_handle *handle, uint32_t magic, const char *kind,

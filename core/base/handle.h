@@ -23,7 +23,8 @@
 typedef struct ace_handle {
     atomic_uint magic; /* of the type; 0 once the last reference went */
     atomic_uint references;
-    pid_t process; /* the one that made it */
+    pid_t process;  /* the one that made it */
+    uint64_t epoch; /* of that process */
     atomic_bool closed;
 } ace_handle;
 

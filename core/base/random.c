@@ -1,9 +1,11 @@
 #include "base/random.h"
 
+#include "base/process.h"
 #include "base/thread.h"
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
@@ -53,6 +55,33 @@ static uint64_t from_the_kernel(void)
     }
 }
 
+/* What a thread has drawn and not used: one system call for many numbers. A child of fork must not
+ * use its parent's. */
+#define STORED 32
+
+static _Thread_local struct {
+    uint64_t epoch;
+    size_t left;
+    uint64_t values[STORED];
+} store;
+
+static uint64_t from_the_store(void)
+{
+    uint64_t epoch = ace_process_epoch();
+    if (epoch == 0) {
+        return from_the_kernel();
+    }
+    if (store.left == 0 || store.epoch != epoch) {
+        /* So few bytes come whole, or not at all. */
+        if (getrandom(store.values, sizeof store.values, 0) != (ssize_t)sizeof store.values) {
+            return from_the_kernel();
+        }
+        store.epoch = epoch;
+        store.left = STORED;
+    }
+    return store.values[--store.left];
+}
+
 ace_random *ace_random_system(void)
 {
     return &system_random;
@@ -85,7 +114,7 @@ void ace_random_free(ace_random *random)
 uint64_t ace_random_next(ace_random *random)
 {
     if (!random->is_seeded) {
-        return from_the_kernel();
+        return from_the_store();
     }
     ace_mutex_lock(&random->lock);
     uint64_t value = split_mix(&random->state);
@@ -102,16 +131,19 @@ double ace_random_unit(ace_random *random)
 void ace_uuid_v4(ace_random *random, char out[ACE_UUID_LENGTH + 1])
 {
     static const char digits[] = "0123456789abcdef";
+    static const uint8_t widths[] = {4, 2, 2, 2, 6}; /* bytes between the dashes */
     uint64_t halves[2] = {ace_random_next(random), ace_random_next(random)};
     halves[0] = (halves[0] & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
     halves[1] = (halves[1] & ~(UINT64_C(3) << 62)) | (UINT64_C(2) << 62);
-    size_t position = 0;
-    for (size_t digit = 0; digit < 32; digit++) {
-        if (digit == 8 || digit == 12 || digit == 16 || digit == 20) {
-            out[position++] = '-';
+    char *to = out;
+    size_t byte = 0;
+    for (size_t group = 0; group < sizeof widths; group++) {
+        for (size_t end = byte + widths[group]; byte < end; byte++) {
+            uint8_t value = (uint8_t)(halves[byte / 8] >> (56 - 8 * (byte % 8)));
+            *to++ = digits[value >> 4];
+            *to++ = digits[value & 0xf];
         }
-        uint64_t half = halves[digit / 16];
-        out[position++] = digits[(half >> (60 - 4 * (digit % 16))) & 0xf];
+        *to++ = '-';
     }
-    out[position] = '\0';
+    out[ACE_UUID_LENGTH] = '\0';
 }

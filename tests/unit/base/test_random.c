@@ -1,9 +1,13 @@
 #include "base/random.h"
 
+#include "base/process.h"
+
 #include <check.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void expect_uuid(const char *uuid)
 {
@@ -100,6 +104,56 @@ START_TEST(a_unit_is_in_0_to_1_and_even)
 }
 END_TEST
 
+/* What a thread has drawn ahead is not drawn again in a child, nor in the child's child. */
+START_TEST(a_child_of_fork_draws_other_numbers_than_its_parent)
+{
+    uint64_t drawn[3] = {0};
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    (void)ace_random_next(ace_random_system());
+    for (int depth = 0; depth < 3; depth++) {
+        pid_t child = fork();
+        ck_assert_int_ge(child, 0);
+        if (child != 0) {
+            drawn[depth] = ace_random_next(ace_random_system());
+            int wrote = (int)write(ends[1], &drawn[depth], sizeof drawn[depth]);
+            int status = 0;
+            waitpid(child, &status, 0);
+            if (depth > 0) {
+                _exit(wrote == (int)sizeof drawn[depth] ? 0 : 1);
+            }
+            break;
+        }
+        if (depth == 2) {
+            _exit(0);
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(read(ends[0], &drawn[i], sizeof drawn[i]), sizeof drawn[i]);
+    }
+    ck_assert_uint_ne(drawn[0], drawn[1]);
+    ck_assert_uint_ne(drawn[1], drawn[2]);
+    ck_assert_uint_ne(drawn[0], drawn[2]);
+}
+END_TEST
+
+START_TEST(a_process_has_one_epoch_and_its_child_another)
+{
+    uint64_t mine = ace_process_epoch();
+    ck_assert_uint_ne(mine, 0);
+    ck_assert_uint_eq(mine, ace_process_epoch());
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        uint64_t its = ace_process_epoch();
+        _exit(its != 0 && its != mine && its == ace_process_epoch() ? 0 : 1);
+    }
+    int status = 1;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("base random");
@@ -108,6 +162,8 @@ int main(void)
     tcase_add_test(tests, ids_have_the_shape_of_version_4_and_none_comes_twice);
     tcase_add_test(tests, all_the_other_digits_of_an_id_are_random);
     tcase_add_test(tests, a_seed_gives_the_same_numbers_again);
+    tcase_add_test(tests, a_child_of_fork_draws_other_numbers_than_its_parent);
+    tcase_add_test(tests, a_process_has_one_epoch_and_its_child_another);
     tcase_add_loop_test(tests, a_unit_is_in_0_to_1_and_even, 0, 3);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
