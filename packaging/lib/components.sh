@@ -6,7 +6,7 @@ readonly build=$ACEMQ_ROOT/build
 readonly results=$build/results
 
 # What one program may take, in seconds, where nothing slows it down. A long run may take much longer.
-readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900
+readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600
 readonly long_factor=20
 
 export ACEMQ_BROKER_HOME=$build/broker
@@ -189,6 +189,25 @@ component_valgrind() {
         --leak-check=full --errors-for-leak-kinds=definite
     slowness=20
     run_unit_programs $(unit_programs | grep -E '^unit_(wire|codec)_')
+}
+
+# Only clang has libFuzzer, and it links no sanitizer into a shared library: nothing but the targets is built.
+component_fuzz() {
+    local folder=$build/fuzz
+    mkdir -p "$folder"
+    if ! step "configure the fuzz targets" "$folder/configure.log" configure "$folder" -DCMAKE_C_COMPILER=clang \
+        -DACEMQ_FUZZ=ON -DACEMQ_SANITIZE=fuzzer-no-link,address,undefined ||
+        ! step "build the fuzz targets" "$folder/build.log" \
+            cmake --build "$folder" --target fuzz_targets --parallel "$(nproc)"; then
+        count_failure "the build of the fuzz targets"
+        return
+    fi
+    begin "fuzzing" fuzz "$folder"
+    pool_add 1 "$output" fuzz script "$(limit_s "$fuzz_limit_s")" ./tests/fuzz/run
+    pool_finish "$output"
+    if [[ -n ${ACEMQ_TEST_LONG:-} ]]; then
+        tail -n 1 "$output/fuzz.log"
+    fi
 }
 
 build_variant() {

@@ -1,0 +1,265 @@
+/* The whole client, through the public functions, and a broker that sends anything: every call
+ * ends, with a result or an error, and nothing is left. */
+#include "fuzz/fuzz.h"
+#include "fuzz/hostile_broker.h"
+#include "fuzz/simulation.h"
+
+#include <acemq/acemq.h>
+#include <string.h>
+
+#define CALLS_MOST 12
+#define URL        "amqp://guest:guest@fuzz:5672/"
+
+/* Bits of the input's first byte. */
+#define RECONNECTS 1
+#define HAS_POLICY 2
+#define IS_JSON    4
+
+typedef struct program {
+    acemq_connection *mq;
+    acemq_consumer *consumer;
+    acemq_publisher *publisher;
+    uint8_t options;
+    int confirms; /* callbacks that are still to come */
+} program;
+
+static void check(acemq_status status, acemq_error *error)
+{
+    if (status != ACEMQ_OK) {
+        fuzz_check_error((ace_code)status, (ace_error *)error);
+    } else {
+        FUZZ_DEMAND(error == NULL);
+    }
+}
+
+static void log_line(acemq_log_level level, const char *line, void *user)
+{
+    (void)level;
+    (void)user;
+    FUZZ_DEMAND(strpbrk(line, "\r\n") == NULL);
+}
+
+static void connect(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
+    options.name = "fuzz";
+    options.reconnect_initial = (program->options & RECONNECTS) != 0 ? 100 : 0;
+    options.log_level = ACEMQ_LOG_DEBUG;
+    options.log_callback = log_line;
+    options.events = UINT64_C(1) << ACEMQ_EVENT_CONNECTION | UINT64_C(1) << ACEMQ_EVENT_LOG;
+    check(acemq_connect(URL, &options, &program->mq, &error), error);
+}
+
+static void open_consumer(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_policy *policy = acemq_policy_exponential(4, 1000, 60000);
+    acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
+    acemq_consumer_free(program->consumer);
+    program->consumer = NULL;
+    options.retry = (program->options & HAS_POLICY) != 0 ? policy : NULL;
+    options.codec = (program->options & IS_JSON) != 0 ? acemq_codec_builtin("json") : NULL;
+    options.timeout = 2000;
+    check(acemq_consumer_open(program->mq, "orders", &options, &program->consumer, &error), error);
+    acemq_policy_free(policy);
+}
+
+static void publish(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_message *message = acemq_message_json("{\"id\": 7}");
+    acemq_message_set_header(message, "tenant", "acme");
+    check(acemq_publish(program->mq, "orders", message, 1000, &error), error);
+    acemq_message_free(message);
+}
+
+static void published(acemq_status status, const acemq_error *error, void *user)
+{
+    program *program = user;
+    FUZZ_DEMAND((status == ACEMQ_OK) == (error == NULL));
+    FUZZ_DEMAND(program->confirms > 0);
+    program->confirms--;
+}
+
+static void publish_async(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_message *message = acemq_message_text("hello");
+    acemq_publisher_options options = ACEMQ_PUBLISHER_OPTIONS_INIT;
+    options.routing_key = "orders";
+    if (program->publisher == NULL) {
+        check(acemq_publisher_new(program->mq, &options, &program->publisher, &error), error);
+    }
+    for (int i = 0; i < 3 && program->publisher != NULL; i++) {
+        acemq_status status = acemq_publisher_send_async(program->publisher, NULL, message, 1000,
+                                                         published, program, &error);
+        program->confirms += status == ACEMQ_OK ? 1 : 0;
+        check(status, error);
+        error = NULL;
+    }
+    acemq_message_free(message);
+}
+
+static void look_at(acemq_delivery *delivery)
+{
+    acemq_error *error = NULL;
+    acemq_bytes map;
+    FUZZ_DEMAND(acemq_envelope_id(acemq_delivery_envelope(delivery)) != NULL);
+    FUZZ_DEMAND(acemq_delivery_headers(delivery) != NULL);
+    FUZZ_DEMAND(strcmp(acemq_delivery_queue(delivery), "orders") == 0);
+    acemq_status status = acemq_delivery_pack(delivery, &map, &error);
+    check(status, error);
+}
+
+static void take(program *program, uint8_t choice)
+{
+    acemq_error *error = NULL;
+    acemq_delivery *delivery = NULL;
+    if (program->consumer == NULL) {
+        return;
+    }
+    acemq_status status = acemq_consumer_next(program->consumer, 500, &delivery, &error);
+    check(status, error);
+    if (status != ACEMQ_OK) {
+        return;
+    }
+    look_at(delivery);
+    error = NULL;
+    switch (choice % 6) {
+    case 4:
+        check(acemq_delivery_put_back(delivery, &error), error);
+        break;
+    case 5:
+        break; /* freeing puts it back */
+    default:
+        check(acemq_delivery_settle(delivery, (acemq_outcome)(choice % 6), "because", &error),
+              error);
+        break;
+    }
+    acemq_delivery_free(delivery);
+}
+
+static void replay(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_replay_options options = ACEMQ_REPLAY_OPTIONS_INIT;
+    acemq_replay_result result = {.size = sizeof result};
+    options.max = 2;
+    options.timeout = 500;
+    check(acemq_replay(program->mq, "orders", &options, &result, &error), error);
+}
+
+static void browse(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_browser *browser = NULL;
+    const acemq_delivery *delivery = NULL;
+    acemq_browser_options options = ACEMQ_BROWSER_OPTIONS_INIT;
+    options.timeout = 500;
+    acemq_status status = acemq_browser_open(program->mq, "orders", &options, &browser, &error);
+    check(status, error);
+    if (status == ACEMQ_OK) {
+        error = NULL;
+        check(acemq_browser_next(browser, &delivery, &error), error);
+    }
+    acemq_browser_free(browser);
+}
+
+static void apply(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_topology *topology = acemq_topology_new();
+    acemq_plan *plan = NULL;
+    acemq_topology_bind(topology, "amq.topic", "orders", "order.*");
+    acemq_topology_partitioned(topology, "payments", 2);
+    check(acemq_topology_apply(program->mq, topology, 500, &plan, &error), error);
+    acemq_plan_free(plan);
+    acemq_topology_free(topology);
+}
+
+static void take_events(program *program)
+{
+    acemq_event *event = NULL;
+    acemq_error *error = NULL;
+    check(acemq_connection_next_event(program->mq, 10, &event, &error), error);
+    acemq_event_free(event);
+    acemq_error *reason = NULL;
+    (void)acemq_connection_get_state(program->mq, &reason);
+    acemq_error_free(reason);
+}
+
+static void call(program *program, uint8_t choice)
+{
+    switch (choice % 8) {
+    case 0:
+        open_consumer(program);
+        break;
+    case 1:
+        publish(program);
+        break;
+    case 2:
+        publish_async(program);
+        break;
+    case 3:
+        replay(program);
+        break;
+    case 4:
+        browse(program);
+        break;
+    case 5:
+        apply(program);
+        break;
+    case 6:
+        take_events(program);
+        break;
+    default:
+        take(program, choice / 8);
+        break;
+    }
+}
+
+static void end(program *program, uint8_t choice)
+{
+    acemq_error *error = NULL;
+    int finished = 0;
+    if (program->consumer != NULL && (choice & 1) != 0) {
+        check(acemq_consumer_drain(program->consumer, 500, &finished, &error), error);
+        error = NULL;
+    }
+    acemq_publisher_free(program->publisher);
+    if ((choice & 2) != 0) {
+        check(acemq_connection_close(program->mq, 200, &error), error);
+    }
+    if ((choice & 4) != 0) {
+        acemq_connection_free(program->mq);
+        acemq_consumer_free(program->consumer);
+    } else {
+        acemq_consumer_free(program->consumer);
+        acemq_connection_free(program->mq);
+    }
+    FUZZ_DEMAND(program->confirms == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_input input = {data, size};
+    program program = {.options = fuzz_take_byte(&input)};
+    hostile_broker broker = {.input = &input};
+    uint8_t ending = fuzz_take_byte(&input);
+    broker.trust[0] = fuzz_take_byte(&input);
+    broker.trust[1] = fuzz_take_byte(&input);
+    ace_bytes calls = fuzz_take_bytes(&input, fuzz_take_byte(&input) % (CALLS_MOST + 1));
+    const simulation_broker simulated = {hostile_broker_turn, hostile_broker_accept, &broker};
+    simulation_begin(&simulated);
+    connect(&program);
+    for (size_t i = 0; i < calls.length && program.mq != NULL; i++) {
+        call(&program, calls.data[i]);
+    }
+    if (program.mq != NULL) {
+        end(&program, ending);
+    }
+    simulation_end();
+    hostile_broker_free(&broker);
+    return 0;
+}
