@@ -275,6 +275,9 @@ ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_byt
     void *decoded;
     ace_code code = ace_codec_decode(codec, content_type, body, &decoded, error);
     ace_codec_drop(codec, decoded);
+    if (code == ACE_DECODE) {
+        ace_error_field(error, "body", 0);
+    }
     return code;
 }
 

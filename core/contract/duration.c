@@ -16,14 +16,14 @@ static const struct unit units[] = {
 
 static ace_code expected(ace_error **error, size_t position, const char *what)
 {
-    return ace_fail(error, ACE_PARSE, "position %zu: expected %s", position, what);
+    return ace_fail(error, ACE_PARSE, "position %zu: expected %s", position + 1, what);
 }
 
 static ace_code too_long(ace_error **error, size_t position)
 {
     ace_fail(error, ACE_LIMIT,
-             "position %zu: the duration is over the limit of %" PRId64 " milliseconds", position,
-             INT64_MAX);
+             "position %zu: the duration is over the limit of %" PRId64 " milliseconds",
+             position + 1, INT64_MAX);
     ace_error_field(error, "duration", INT64_MAX);
     return ACE_LIMIT;
 }

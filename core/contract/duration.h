@@ -16,7 +16,7 @@ ace_code ace_duration_parse(const char *text, size_t length, int64_t *millisecon
                             ace_error **error);
 
 /* The same from `*position` on, up to the first byte that does not belong to the duration; moves
- * *position behind it. Positions in errors count from the start of `text`, from 0. */
+ * *position behind it. Positions in errors count from the start of `text`, from 1. */
 ace_code ace_duration_scan(const char *text, size_t length, size_t *position, int64_t *milliseconds,
                            ace_error **error);
 

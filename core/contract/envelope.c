@@ -12,12 +12,6 @@ void ace_envelope_init(ace_envelope *envelope)
     *envelope = (ace_envelope){.version = 1, .attempt = 1};
 }
 
-bool ace_header_is_reserved(ace_bytes name)
-{
-    const size_t width = sizeof ACE_RESERVED_PREFIX - 1;
-    return name.length >= width && memcmp(name.data, ACE_RESERVED_PREFIX, width) == 0;
-}
-
 const amqp_table_entry_t *ace_application_header_next(const amqp_table_t *headers, int *position)
 {
     while (headers != NULL && *position < headers->num_entries) {

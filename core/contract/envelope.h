@@ -64,8 +64,6 @@ ace_code ace_envelope_check(const ace_envelope *envelope, ace_error **error);
  * the parent's id, attempt 1. Borrows the texts. */
 void ace_envelope_causing(const ace_envelope *parent, ace_bytes new_id, ace_envelope *child);
 
-bool ace_header_is_reserved(ace_bytes name);
-
 /* The application's headers, one a call, reserved ones left out: start with *position 0; NULL at
  * the end. `headers` may be NULL. */
 const amqp_table_entry_t *ace_application_header_next(const amqp_table_t *headers, int *position);

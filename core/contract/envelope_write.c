@@ -23,9 +23,14 @@ static ace_code write_route_names(const ace_envelope *envelope, ace_table *table
         good = (i == 0 || ace_buffer_append(&joined, ",", 1)) &&
                ace_buffer_append(&joined, name.data, name.length);
     }
-    ace_code code =
-        good ? write_text(table, ACE_HEADER_ROUTE, (ace_bytes){joined.data, joined.length}, error)
-             : ace_fail_memory(error);
+    const char *kept = NULL; /* by the table, which may borrow what it is given */
+    if (good) {
+        kept = ace_arena_text(&table->arena, (const char *)joined.data, joined.length);
+    }
+    ace_code code = kept == NULL
+                        ? ace_fail_memory(error)
+                        : write_text(table, ACE_HEADER_ROUTE,
+                                     (ace_bytes){(const uint8_t *)kept, joined.length}, error);
     ace_buffer_free(&joined);
     return code;
 }

@@ -102,3 +102,9 @@ void ace_origin_default(const char *host, ace_name *out)
     bool known = host != NULL && host[0] != '\0';
     snprintf(out->text, sizeof out->text, "acemq@%s", known ? host : "unknown");
 }
+
+bool ace_header_is_reserved(ace_bytes name)
+{
+    const size_t width = sizeof ACE_RESERVED_PREFIX - 1;
+    return name.length >= width && memcmp(name.data, ACE_RESERVED_PREFIX, width) == 0;
+}

@@ -35,6 +35,9 @@ typedef struct ace_name {
     char text[ACE_NAME_MAX + 1];
 } ace_name;
 
+/* Does it start with ACE_RESERVED_PREFIX: such a header is the library's own. */
+bool ace_header_is_reserved(ace_bytes name);
+
 /* The delay part of a rung's name. `whole_seconds`: fractions of a second dropped, "0s" (16.1). */
 void ace_delay_format(int64_t milliseconds, bool whole_seconds, char out[ACE_DURATION_LENGTH]);
 

@@ -20,7 +20,7 @@ typedef struct reader {
 
 static ace_code expected_at(reader *in, size_t position, const char *what)
 {
-    return ace_fail(in->error, ACE_PARSE, "position %zu: expected %s", position, what);
+    return ace_fail(in->error, ACE_PARSE, "position %zu: expected %s", position + 1, what);
 }
 
 static ace_code expected(reader *in, const char *what)
@@ -260,6 +260,9 @@ ace_code ace_policy_parse(const char *text, size_t length, ace_policy *policy, a
     }
     if (code != ACE_OK) {
         ace_error_prefix(error, "policy text");
+        if (code == ACE_PARSE) {
+            ace_error_field(error, "policy", 0);
+        }
         return code;
     }
     *policy = read;

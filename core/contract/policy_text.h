@@ -6,7 +6,7 @@
 #include "contract/policy.h"
 
 /* Reads the whole of `text` and checks the policy. ACE_PARSE: "policy text, position 12: expected a
- * duration"; positions count bytes from 0. ACE_LIMIT for a value outside its range. */
+ * duration"; positions count bytes from 1. ACE_LIMIT for a value outside its range. */
 ace_code ace_policy_parse(const char *text, size_t length, ace_policy *policy, ace_error **error);
 
 /* Appends the canonical text: factory, then suffixes in the contract's order, defaults left out.

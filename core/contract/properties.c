@@ -125,6 +125,12 @@ ace_code ace_properties_sendable(const amqp_basic_properties_t *properties, size
             return code;
         }
     }
+    return ace_properties_fit(properties, frame_max, error);
+}
+
+ace_code ace_properties_fit(const amqp_basic_properties_t *properties, size_t frame_max,
+                            ace_error **error)
+{
     size_t size = ace_properties_encoded_size(properties);
     size_t room = ace_content_header_room(frame_max);
     if (size > room) {

@@ -44,5 +44,8 @@ size_t ace_content_header_room(size_t frame_max);
  * ACE_INVALID_ARGUMENT with field and limit. */
 ace_code ace_properties_sendable(const amqp_basic_properties_t *properties, size_t frame_max,
                                  ace_error **error);
+/* Only the last of these. */
+ace_code ace_properties_fit(const amqp_basic_properties_t *properties, size_t frame_max,
+                            ace_error **error);
 
 #endif

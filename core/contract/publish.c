@@ -3,8 +3,10 @@
 #include "contract/limits.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
-#include <string.h>
+
+#define ENVELOPE_HEADERS 12 /* that a publish may write */
 
 static ace_code check_names(const ace_publication *publication, ace_error **error)
 {
@@ -27,18 +29,23 @@ static ace_code check_names(const ace_publication *publication, ace_error **erro
     return code == ACE_OK ? ace_envelope_check(publication->envelope, error) : code;
 }
 
-static ace_code set_string(ace_head *head, amqp_flags_t flag, amqp_bytes_t *string, ace_bytes value,
-                           ace_error **error)
+static void set_string(ace_head *head, amqp_flags_t flag, amqp_bytes_t *string, ace_bytes value)
 {
-    if (value.length == 0) {
-        return ACE_OK;
+    if (value.length > 0) {
+        *string = ace_bytes_to_amqp(value);
+        head->properties._flags |= flag;
     }
-    void *copy = ace_arena_copy(&head->headers.arena, value.data, value.length);
-    if (copy == NULL) {
+}
+
+static ace_code set_expiration(int64_t milliseconds, ace_head *head, ace_error **error)
+{
+    char text[24];
+    int length = snprintf(text, sizeof text, "%" PRId64, milliseconds);
+    char *kept = ace_arena_text(&head->headers.arena, text, (size_t)length);
+    if (kept == NULL) {
         return ace_fail_memory(error);
     }
-    *string = (amqp_bytes_t){value.length, copy};
-    head->properties._flags |= flag;
+    set_string(head, AMQP_BASIC_EXPIRATION_FLAG, &head->properties.expiration, ace_bytes_of(kept));
     return ACE_OK;
 }
 
@@ -52,44 +59,50 @@ static ace_code set_properties(const ace_publication *publication, ace_head *hea
         properties->_flags |= AMQP_BASIC_PRIORITY_FLAG;
         properties->priority = (uint8_t)publication->priority;
     }
-    char expiration[24] = "";
-    if (publication->expiration >= 0) {
-        snprintf(expiration, sizeof expiration, "%" PRId64, publication->expiration);
-    }
-    const struct {
-        amqp_flags_t flag;
-        amqp_bytes_t *string;
-        ace_bytes value;
-    } strings[] = {
-        {AMQP_BASIC_MESSAGE_ID_FLAG, &properties->message_id, publication->envelope->id},
-        {AMQP_BASIC_CONTENT_TYPE_FLAG, &properties->content_type, publication->content_type},
-        {AMQP_BASIC_REPLY_TO_FLAG, &properties->reply_to, publication->reply_to},
-        {AMQP_BASIC_EXPIRATION_FLAG, &properties->expiration, ace_bytes_of(expiration)},
-    };
+    set_string(head, AMQP_BASIC_MESSAGE_ID_FLAG, &properties->message_id,
+               publication->envelope->id);
+    set_string(head, AMQP_BASIC_CONTENT_TYPE_FLAG, &properties->content_type,
+               publication->content_type);
+    set_string(head, AMQP_BASIC_REPLY_TO_FLAG, &properties->reply_to, publication->reply_to);
+    return publication->expiration < 0 ? ACE_OK
+                                       : set_expiration(publication->expiration, head, error);
+}
+
+/* Each entry is checked as it is set, here and where the application set it. */
+static ace_code set_headers(const ace_publication *publication, ace_head *head, ace_error **error)
+{
+    const amqp_table_t *application = publication->headers;
+    int count = application == NULL ? 0 : application->num_entries;
+    ace_table *table = &head->headers;
     ace_code code = ACE_OK;
-    for (size_t i = 0; code == ACE_OK && i < sizeof strings / sizeof strings[0]; i++) {
-        code = set_string(head, strings[i].flag, strings[i].string, strings[i].value, error);
+    if (count < INT_MAX - ENVELOPE_HEADERS) {
+        code = ace_table_reserve(table, count + ENVELOPE_HEADERS, error);
     }
+    table->borrows = true;
+    table->refuses_reserved = true;
+    if (code == ACE_OK) {
+        code = ace_table_set_all(table, application, error);
+    }
+    table->refuses_reserved = false;
+    if (code == ACE_OK) {
+        code = ace_envelope_write(publication->envelope, publication->now, table, error);
+    }
+    table->borrows = false;
     return code;
 }
 
 static ace_code build(const ace_publication *publication, ace_head *head, ace_error **error)
 {
     ace_code code = check_names(publication, error);
-    head->headers.refuses_reserved = true;
     if (code == ACE_OK) {
-        code = ace_table_set_all(&head->headers, publication->headers, error);
-    }
-    head->headers.refuses_reserved = false;
-    if (code == ACE_OK) {
-        code = ace_envelope_write(publication->envelope, publication->now, &head->headers, error);
+        code = set_headers(publication, head, error);
     }
     if (code == ACE_OK) {
         code = set_properties(publication, head, error);
     }
     if (code == ACE_OK) {
         ace_head_seal(head);
-        code = ace_properties_sendable(&head->properties, publication->frame_max, error);
+        code = ace_properties_fit(&head->properties, publication->frame_max, error);
     }
     return code;
 }

@@ -21,7 +21,8 @@ typedef struct ace_publication {
 
 /* Fills `head`, or refuses the message whole, naming the field: names over 255 bytes, reserved
  * headers, values the wire cannot carry, headers that do not fit one frame. `head` is then empty.
- */
+ * It points into what the publication points to, which must live as long: only bytes made here are
+ * its own. */
 ace_code ace_publication_build(const ace_publication *publication, ace_head *head,
                                ace_error **error);
 

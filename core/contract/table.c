@@ -1,7 +1,7 @@
 #include "contract/table.h"
 
-#include "contract/envelope.h"
 #include "contract/limits.h"
+#include "contract/names.h"
 #include "contract/table_rules.h"
 
 #include <limits.h>
@@ -104,7 +104,7 @@ bool ace_table_remove(ace_table *table, const char *name)
     return ace_table_remove_bytes(table, ace_bytes_of(name));
 }
 
-static ace_code make_room(ace_table *table, int entries, ace_error **error)
+ace_code ace_table_reserve(ace_table *table, int entries, ace_error **error)
 {
     if (entries <= table->capacity) {
         return ACE_OK;
@@ -128,16 +128,19 @@ static ace_code append(ace_table *table, ace_bytes name, const amqp_field_value_
     if (table->table.num_entries == INT_MAX) {
         return ace_fail(error, ACE_LIMIT, "a table holds no more than %d entries", INT_MAX);
     }
-    ace_code code = make_room(table, table->table.num_entries + 1, error);
+    ace_code code = ace_table_reserve(table, table->table.num_entries + 1, error);
     if (code != ACE_OK) {
         return code;
     }
-    char *key = ace_arena_text(&table->arena, (const char *)name.data, name.length);
-    if (key == NULL) {
+    amqp_bytes_t key = ace_bytes_to_amqp(name);
+    if (!table->borrows) {
+        key.bytes = ace_arena_text(&table->arena, (const char *)name.data, name.length);
+    }
+    if (key.bytes == NULL) {
         return ace_fail_memory(error);
     }
     amqp_table_entry_t *entry = &table->table.entries[table->table.num_entries++];
-    entry->key = (amqp_bytes_t){name.length, key};
+    entry->key = key;
     entry->value = *copied;
     return ACE_OK;
 }
@@ -168,8 +171,8 @@ ace_code ace_table_set(ace_table *table, ace_bytes name, const amqp_field_value_
     if (code == ACE_OK) {
         code = ace_value_sendable("header", name, value, 2, error);
     }
-    amqp_field_value_t copied;
-    if (code == ACE_OK) {
+    amqp_field_value_t copied = *value;
+    if (code == ACE_OK && !table->borrows) {
         code = ace_value_copy(&table->arena, value, &copied, error);
     }
     if (code != ACE_OK) {

@@ -20,17 +20,20 @@ struct acemq_table {
     int capacity;
     ace_arena arena;       /* also for strings that live as long as the table */
     bool refuses_reserved; /* setting an "x-acemq-" name is ACE_RESERVED_HEADER */
+    bool borrows;          /* names and values are pointed to from here on, and not copied */
 };
 
 #define ACE_TABLE_INIT                                                                             \
     {                                                                                              \
-        {0, NULL}, 0, ACE_ARENA_INIT, false                                                        \
+        {0, NULL}, 0, ACE_ARENA_INIT, false, false                                                 \
     }
 
 ace_table *ace_table_new(void);           /* NULL: no memory */
 void ace_table_delete(ace_table *table);  /* of ace_table_new(); NULL is fine */
 void ace_table_release(ace_table *table); /* of a table by value; leaves it empty and usable */
 void ace_table_clear(ace_table *table);   /* no entries; keeps some memory */
+/* Room for that many entries in all, taken at once. */
+ace_code ace_table_reserve(ace_table *table, int entries, ace_error **error);
 
 /* The value under `name`, the first if there are several; NULL. Borrowed until the next change. */
 const amqp_field_value_t *ace_table_find(const amqp_table_t *table, const char *name);

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #define PRODUCT "libacemq"
-#define VERSION "0.1.0"
 
 static ace_code send_method(ace_link *link, amqp_method_number_t id, const void *method,
                             ace_error **error)
@@ -85,7 +84,7 @@ static ace_code answer_start(ace_link *link, const amqp_connection_start_t *star
         ace_properties_have_capability(&start->server_properties, "authentication_failure_close");
     ace_arena arena = ACE_ARENA_INIT;
     amqp_connection_start_ok_t ok = {.mechanism = bytes_of("PLAIN"), .locale = bytes_of("en_US")};
-    ace_code code = ace_client_properties(&arena, PRODUCT, VERSION, link->settings->name,
+    ace_code code = ace_client_properties(&arena, PRODUCT, ACE_VERSION, link->settings->name,
                                           &ok.client_properties, error);
     size_t length = 0;
     char *response = NULL;

@@ -27,6 +27,13 @@ static size_t position(part text, const char *at)
     return (size_t)(at - text.whole) + 1;
 }
 
+static ace_code unsupported(const char *what, ace_error **error)
+{
+    ace_fail(error, ACE_UNSUPPORTED, "url: %s", what);
+    ace_error_field(error, "url", 0);
+    return ACE_UNSUPPORTED;
+}
+
 static ace_code bad(part text, const char *at, const char *what, ace_error **error)
 {
     ace_code code = ace_fail(error, ACE_PARSE, "url, position %zu: %s", position(text, at), what);
@@ -147,8 +154,7 @@ static ace_code read_scheme(part text, ace_url *url, part *rest, ace_error **err
         return ACE_OK;
     }
     if (length == 5 && strncasecmp(text.start, "amqps", 5) == 0) {
-        return ace_fail(error, ACE_UNSUPPORTED,
-                        "url: amqps:// is refused, TLS is not in this build");
+        return unsupported("amqps:// is refused, TLS is not in this build", error);
     }
     return bad(text, text.start, "expected amqp:// or memory://", error);
 }
@@ -280,8 +286,7 @@ static ace_code read_authority(part text, ace_url *url, ace_error **error)
         return read_memory_name(text, url, error);
     }
     if (find(text, ",") != NULL) {
-        return ace_fail(error, ACE_UNSUPPORTED,
-                        "url: several hosts are refused, this build connects to one");
+        return unsupported("several hosts are refused, this build connects to one", error);
     }
     url->endpoints = calloc(1, sizeof *url->endpoints);
     if (url->endpoints == NULL) {

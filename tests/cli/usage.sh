@@ -52,7 +52,7 @@ check "no number, though strtol would take it" wrong publish q --count " 1"
 check "a number too large for any integer" wrong publish q --count 99999999999999999999
 check "no duration" both wrong publish q --timeout 5 :: err_has --timeout
 check "a duration of 0 where none may be" wrong publish q --timeout 0
-check "no policy" both wrong consume q --retry 'fixed(0, 1s)' :: err_has "position 6"
+check "no policy" both wrong consume q --retry 'fixed(0, 1s)' :: err_has "position 7"
 check "no choice" both wrong consume q --decode xml :: err_has "json|text|msgpack|bytes"
 check "part of a choice" wrong consume q --declare y
 check "a choice that is only a separator" wrong consume q --declare "|"
