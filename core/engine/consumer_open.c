@@ -146,6 +146,14 @@ static void run_stop(void *user)
     ace_consumer_stop(user);
 }
 
+/* What is settled has left when the caller goes on, who may end the process. */
+static void run_flush(void *user)
+{
+    ace_consumer *consumer = user;
+    ace_settle_flush(consumer);
+    ace_link_flush(consumer->consuming);
+}
+
 static void run_detach(void *user)
 {
     ace_consumer_detach(user);
@@ -357,6 +365,7 @@ ace_code ace_consumer_close(ace_consumer *consumer, ace_error **error)
         return ace_fail(error, ACE_CLOSED, "the consumer is closed");
     }
     on_loop(consumer, run_stop);
+    (void)ace_loop_call(consumer->loop, run_flush, consumer);
     destroy_user(consumer);
     return ACE_OK;
 }
@@ -398,6 +407,7 @@ ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel
     }
     on_loop(consumer, run_stop);
     ace_code code = ace_inbox_await(&consumer->inbox, all_settled, consumer, deadline, cancel);
+    (void)ace_loop_call(consumer->loop, run_flush, consumer);
     destroy_user(consumer);
     if (code == ACE_OK) {
         return ACE_OK;

@@ -109,6 +109,10 @@ void ace_link_unlisten(ace_link *link, ace_link_listener *listener); /* fine whe
  * connecting. */
 void ace_link_fail(ace_link *link, ace_error *error);
 
+/* Writes what the socket takes at present, for whom the end of the turn is too late. Not from
+ * inside a channel's handler. */
+void ace_link_flush(ace_link *link);
+
 /* More output waits than the peer takes at present: what can wait should. Channels hear of room
  * again by their handler's `room`. */
 bool ace_link_is_congested(const ace_link *link);

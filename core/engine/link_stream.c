@@ -175,12 +175,16 @@ void ace_link_write_now(ace_link *link)
     }
 }
 
-static void flush_output(ace_deferral *deferral)
+void ace_link_flush(ace_link *link)
 {
-    ace_link *link = ACE_RECORD(deferral, ace_link, flush);
     if (link->stream != NULL && link->failure == NULL) {
         ace_link_write_now(link);
     }
+}
+
+static void flush_output(ace_deferral *deferral)
+{
+    ace_link_flush(ACE_RECORD(deferral, ace_link, flush));
 }
 
 static void stream_ready(ace_watch *watch, short events)

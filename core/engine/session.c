@@ -258,6 +258,8 @@ static void close_channel(void *user)
     ace_session *session = user;
     ace_channel_close(session->channel);
     session->channel = NULL;
+    /* With what was settled before: the process may end as soon as this returns. */
+    ace_link_flush(session->link);
 }
 
 void ace_session_free(ace_session *session)
