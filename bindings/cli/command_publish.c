@@ -161,18 +161,27 @@ static bool send_one(cli_sending *sending, acemq_message *message)
     acemq_status status =
         acemq_publisher_send_async(sending->publisher, NULL, message, settings.timeout,
                                    cli_tally_end, &sending->tally, &error);
-    if (status == ACEMQ_E_CANCELLED) {
+    if (status != ACEMQ_OK) {
         cli_tally_withdraw(&sending->tally);
+    }
+    if (status == ACEMQ_E_CANCELLED) {
         acemq_error_free(error);
         return false;
     }
     cli_tally_id(&sending->tally, id);
     if (status != ACEMQ_OK) {
-        cli_tally_withdraw(&sending->tally);
-        cli_tally_refuse(&sending->tally, error);
+        cli_tally_refuse(&sending->tally, 1, error);
         acemq_error_free(error);
     }
     return true;
+}
+
+/* One was refused, which takes a whole timeout, and the broker is still away: so it is for what
+ * comes behind, without a timeout for each of a million messages. */
+static bool is_away(cli_sending *sending)
+{
+    return cli_tally_is_refusing(&sending->tally) &&
+           acemq_connection_get_state(sending->mq, NULL) != ACEMQ_CONNECTION_OPEN;
 }
 
 static int send_copies(cli_sending *sending, const cli_bytes *body)
@@ -182,26 +191,43 @@ static int send_copies(cli_sending *sending, const cli_bytes *body)
         return cli_fail(NULL);
     }
     cli_progress progress = {.what = "sent"};
-    for (int64_t i = 0; i < settings.count && !cli_interrupted(); i++) {
-        if (!send_one(sending, message)) {
-            break;
-        }
-        cli_progress_show(&progress, (uint64_t)i + 1, (uint64_t)settings.count);
+    int64_t sent = 0;
+    bool going = true;
+    while (going && sent < settings.count && !cli_interrupted() && !is_away(sending)) {
+        going = send_one(sending, message);
+        sent += going ? 1 : 0;
+        cli_progress_show(&progress, (uint64_t)sent, (uint64_t)settings.count);
     }
     cli_progress_end(&progress);
     acemq_message_free(message);
+    if (going && sent < settings.count && !cli_interrupted()) {
+        cli_tally_refuse_alike(&sending->tally, (uint64_t)(settings.count - sent));
+    }
     return CLI_DONE;
+}
+
+/* How many lines are there already; none is waited for. */
+static uint64_t count_lines(cli_lines *lines)
+{
+    const char *line;
+    size_t length;
+    uint64_t count = 0;
+    while (cli_next_line(lines, false, &line, &length) == CLI_LINE) {
+        count++;
+    }
+    return count;
 }
 
 static int send_lines(cli_sending *sending, cli_lines *lines)
 {
     cli_progress progress = {.what = "sent"};
-    cli_line_result result;
+    cli_line_result result = CLI_LINE;
     const char *line;
     size_t length;
     uint64_t count = 0;
     bool going = true;
-    while (going && (result = cli_next_line(lines, true, &line, &length)) == CLI_LINE) {
+    while (going && !is_away(sending) &&
+           (result = cli_next_line(lines, true, &line, &length)) == CLI_LINE) {
         acemq_message *message = make_message(line, length);
         if (message == NULL) {
             return cli_fail(NULL);
@@ -211,23 +237,18 @@ static int send_lines(cli_sending *sending, cli_lines *lines)
         cli_progress_show(&progress, ++count, 0);
     }
     cli_progress_end(&progress);
-    return going && result == CLI_LINES_FAILED ? CLI_FAILED : CLI_DONE;
+    if (going && result == CLI_LINE) {
+        cli_tally_refuse_alike(&sending->tally, count_lines(lines));
+    }
+    return result == CLI_LINES_FAILED ? CLI_FAILED : CLI_DONE;
 }
 
-/* There is no connection: what was to be sent is refused, as far as it is there already. */
-static void refuse_all(cli_sending *sending, cli_lines *lines, const acemq_error *error)
+/* There never was a connection. */
+static int refuse_all(cli_sending *sending, cli_lines *lines, acemq_error *error)
 {
-    const char *line;
-    size_t length;
-    if (lines == NULL) {
-        for (int64_t i = 0; i < settings.count; i++) {
-            cli_tally_refuse(&sending->tally, error);
-        }
-        return;
-    }
-    while (cli_next_line(lines, false, &line, &length) == CLI_LINE) {
-        cli_tally_refuse(&sending->tally, error);
-    }
+    uint64_t count = lines == NULL ? (uint64_t)settings.count : count_lines(lines);
+    cli_tally_refuse_alike(&sending->tally, count);
+    return cli_fail(error);
 }
 
 static int send_all(const cli_call *call, const char *url, cli_sending *sending,
@@ -235,12 +256,7 @@ static int send_all(const cli_call *call, const char *url, cli_sending *sending,
 {
     acemq_error *error = NULL;
     if (connect_patiently(call, url, sending, &error) != ACEMQ_OK) {
-        refuse_all(sending, lines, error);
-        if (sending->tally.refused == 0) {
-            cli_fail(acemq_error_copy(error));
-        }
-        acemq_error_free(error);
-        return CLI_FAILED;
+        return refuse_all(sending, lines, error);
     }
     int status = lines == NULL ? send_copies(sending, body) : send_lines(sending, lines);
     cli_tally_wait(&sending->tally, lines == NULL ? (uint64_t)settings.count : 0);

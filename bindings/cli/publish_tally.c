@@ -86,29 +86,48 @@ static bool is_news(cli_tally *tally, acemq_status status)
     return news;
 }
 
-static void count(cli_tally *tally, acemq_status status, const acemq_error *error, bool ended)
+static void count(cli_tally *tally, acemq_status status, const acemq_error *error, uint64_t count)
 {
-    pthread_mutex_lock(&tally->mutex);
-    *counter_of(tally, status) += 1;
-    tally->under_way -= ended ? 1 : 0;
-    bool news = is_news(tally, status);
-    pthread_cond_signal(&tally->changed);
-    pthread_mutex_unlock(&tally->mutex);
-    if (news) {
+    uint64_t *counter = counter_of(tally, status);
+    *counter += count;
+    tally->refusing = status == ACEMQ_E_REFUSED || (tally->refusing && status != ACEMQ_OK);
+    if (is_news(tally, status)) {
         cli_fail(acemq_error_copy(error));
     }
 }
 
-void cli_tally_end(acemq_status status, const acemq_error *error, void *tally)
+void cli_tally_end(acemq_status status, const acemq_error *error, void *user)
 {
-    count(tally, status, error, true);
+    cli_tally *tally = user;
+    pthread_mutex_lock(&tally->mutex);
+    count(tally, status, error, 1);
+    tally->under_way--;
+    pthread_cond_signal(&tally->changed);
+    pthread_mutex_unlock(&tally->mutex);
 }
 
-void cli_tally_refuse(cli_tally *tally, const acemq_error *error)
+void cli_tally_refuse(cli_tally *tally, uint64_t refused, const acemq_error *error)
 {
     acemq_status status = acemq_error_code(error);
-    count(tally, counter_of(tally, status) == &tally->refused ? status : ACEMQ_E_REFUSED, error,
-          false);
+    pthread_mutex_lock(&tally->mutex);
+    bool is_refusal = counter_of(tally, status) == &tally->refused;
+    count(tally, is_refusal ? status : ACEMQ_E_REFUSED, error, refused);
+    pthread_mutex_unlock(&tally->mutex);
+}
+
+bool cli_tally_is_refusing(cli_tally *tally)
+{
+    pthread_mutex_lock(&tally->mutex);
+    bool refusing = tally->refusing;
+    pthread_mutex_unlock(&tally->mutex);
+    return refusing;
+}
+
+void cli_tally_refuse_alike(cli_tally *tally, uint64_t refused)
+{
+    pthread_mutex_lock(&tally->mutex);
+    tally->refused += refused;
+    pthread_mutex_unlock(&tally->mutex);
 }
 
 static void wait_a_moment(cli_tally *tally)

@@ -20,6 +20,7 @@ typedef struct cli_tally {
     uint64_t refused;
     uint64_t unknown;
     uint64_t told; /* the outcomes of which the first one was shown, a bit each */
+    bool refusing; /* one was refused, and none confirmed since then */
     char *ids[CLI_TALLY_IDS];
     size_t id_count;
 } cli_tally;
@@ -35,8 +36,12 @@ void cli_tally_begin(cli_tally *tally);
 void cli_tally_end(acemq_status status, const acemq_error *error, void *tally);
 /* One that was said to be under way is not. */
 void cli_tally_withdraw(cli_tally *tally);
-/* One never left. The error is borrowed. */
-void cli_tally_refuse(cli_tally *tally, const acemq_error *error);
+/* So many never left. The error is borrowed. */
+void cli_tally_refuse(cli_tally *tally, uint64_t count, const acemq_error *error);
+/* True when one was refused for want of a broker that takes it, and none was confirmed since. */
+bool cli_tally_is_refusing(cli_tally *tally);
+/* So many would be refused like that one. */
+void cli_tally_refuse_alike(cli_tally *tally, uint64_t count);
 /* Waits until none is under way, or a moment once the user wants an end: closing the client ends
  * what is left then. Shows how far it is, of `total` messages, 0: unknown. */
 void cli_tally_wait(cli_tally *tally, uint64_t total);

@@ -170,9 +170,30 @@ while True:
 PYTHON
 }
 
+# What comes behind the refused is refused with them, without a timeout for each.
+goes_away() {
+    local port=$1 started url=amqp://guest:guest@127.0.0.1:$1/ status=0
+    start_process "$ACEMQ_CLI" broker --listen "127.0.0.1:$port" >"$scratch/passing"
+    await 20 test -s "$scratch/passing" || return
+    local broker=$started
+    echo '{"queues": [{"name": "q", "type": "classic"}]}' | run 0 topology apply - --url "$url" || return
+    "$ACEMQ_CLI" publish q --body x --count 100000000 --timeout 1s --json --url "$url" >"$scratch/told" 2>"$scratch/told.err" &
+    local publisher=$!
+    await 20 has_some q "$url" >"$scratch/ignored" 2>&1
+    kill "$broker"
+    wait "$publisher" || status=$?
+    ((status == 1)) && json "$scratch/told" 'd["sent"] + d["refused"] == 100000000 and d["confirmed"] > 0' &&
+        json "$scratch/told" 'd["sent"] == d["confirmed"] + d["unknown"]' && has "$scratch/told.err" "acemq: refused: "
+}
+
+has_some() {
+    run 0 pending "$1" --url "$2" --json && is 'd["ready"] > 100'
+}
+
 check "a broker that is away is tried until the timeout" given_up_after
 check "lines that could not be sent are refused" lines_are_refused
 check "endless lines are not waited for" endless_lines_are_refused
+check "a broker that goes away while many are sent" goes_away "$(free_port)"
 check "a broker that comes back is found" comes_back "$(free_port)"
 
 wrong_password() {
