@@ -49,11 +49,22 @@ static void *run_thread(void *argument)
     return NULL;
 }
 
+/* What a thread does to itself: blocked, the kernel ends the process past every handler, of a
+ * language's runtime or of a crash reporter, and handlers of the application run on our threads. */
+static void leave_faults(sigset_t *signals)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        sigdelset(signals, faults[i]);
+    }
+}
+
 static int create_without_signals(pthread_t *id, thread_start *start)
 {
     sigset_t every;
     sigset_t before;
     sigfillset(&every);
+    leave_faults(&every);
     int result = pthread_sigmask(SIG_SETMASK, &every, &before);
     if (result != 0) {
         return result;

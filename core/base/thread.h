@@ -1,6 +1,6 @@
-/* Threads of the library, and the locks between them. Every thread made here blocks all signals and
- * carries a name. Locks abort on misuse that POSIX reports (EDEADLK, EPERM), since going on would
- * corrupt; nothing else here aborts. */
+/* Threads of the library, and the locks between them. Every thread made here blocks all signals but
+ * those of its own faults (SIGSEGV and the like), and carries a name. Locks abort on misuse that
+ * POSIX reports (EDEADLK, EPERM), since going on would corrupt; nothing else here aborts. */
 #ifndef ACE_BASE_THREAD_H
 #define ACE_BASE_THREAD_H
 

@@ -23,7 +23,7 @@ static void look_around(void *user)
     self->knows_itself = ace_thread_is_current(&self->thread);
 }
 
-START_TEST(a_thread_blocks_all_signals_and_has_a_name_of_15_bytes)
+START_TEST(a_thread_blocks_all_signals_but_its_own_faults_and_has_a_name_of_15_bytes)
 {
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, NULL, &before);
@@ -40,6 +40,10 @@ START_TEST(a_thread_blocks_all_signals_and_has_a_name_of_15_bytes)
                                   SIGALRM, SIGUSR1, SIGUSR2, SIGQUIT, SIGWINCH};
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
         ck_assert_int_eq(sigismember(&self.blocked, signals[i]), 1);
+    }
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        ck_assert_int_eq(sigismember(&self.blocked, faults[i]), 0);
     }
     sigset_t after;
     pthread_sigmask(SIG_BLOCK, NULL, &after);
@@ -152,7 +156,8 @@ int main(void)
     Suite *suite = suite_create("base thread");
     TCase *tests = tcase_create("thread");
     tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, a_thread_blocks_all_signals_and_has_a_name_of_15_bytes);
+    tcase_add_test(tests,
+                   a_thread_blocks_all_signals_but_its_own_faults_and_has_a_name_of_15_bytes);
     tcase_add_test(tests, joining_what_was_not_started_is_fine);
     tcase_add_test(tests, a_mutex_excludes_and_a_condition_wakes);
     tcase_add_test(tests, a_wait_ends_at_its_monotonic_deadline);
