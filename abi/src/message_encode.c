@@ -40,22 +40,21 @@ static void fill_envelope(const acemq_message *message, ace_envelope *envelope)
     envelope->route_id = text_of(message, ACE_TEXT_ROUTE_ID);
 }
 
+/* `new_id` is room that must outlive the head, like the message. */
 static ace_code build_head(const acemq_message *message, const ace_connection *connection,
-                           const char *exchange, const char *routing_key, ace_head *head,
-                           ace_error **error)
+                           const char *exchange, const char *routing_key,
+                           char new_id[ACE_UUID_LENGTH + 1], ace_head *head, ace_error **error)
 {
-    char new_id[ACE_UUID_LENGTH + 1];
     int64_t now = ace_clock_wall(connection->settings.clock);
     ace_envelope envelope;
     fill_envelope(message, &envelope);
-    ace_uuid_v4(connection->settings.random, new_id);
+    new_id[0] = '\0';
+    if (envelope.id.length == 0) {
+        ace_uuid_v4(connection->settings.random, new_id);
+    }
     (void)pthread_once(&origin_once, find_origin);
     ace_envelope_complete(&envelope, ace_bytes_of(routing_key), ace_bytes_of(new_id),
                           ace_bytes_of(default_origin.text), now);
-    ace_code code = ace_envelope_check(&envelope, error);
-    if (code != ACE_OK) {
-        return code;
-    }
     ace_publication publication = {.envelope = &envelope,
                                    .headers = &message->headers.table,
                                    .exchange = exchange,
@@ -125,6 +124,7 @@ ace_code ace_message_encode(const acemq_message *message, const ace_connection *
         return code;
     }
     ace_head head = ACE_HEAD_INIT;
+    char new_id[ACE_UUID_LENGTH + 1];
     amqp_basic_properties_t verbatim;
     const amqp_basic_properties_t *properties = &verbatim;
     if (message->verbatim) {
@@ -132,7 +132,7 @@ ace_code ace_message_encode(const acemq_message *message, const ace_connection *
         code =
             ace_properties_sendable(&verbatim, ace_link_frame_max(connection->publishing), error);
     } else {
-        code = build_head(message, connection, exchange, routing_key, &head, error);
+        code = build_head(message, connection, exchange, routing_key, new_id, &head, error);
         properties = &head.properties;
     }
     if (code == ACE_OK) {

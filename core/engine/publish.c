@@ -7,9 +7,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FRAME_HEAD   7  /* type, channel, size */
-#define METHOD_HEAD  4  /* class and method */
-#define CONTENT_HEAD 12 /* class, weight, body size */
+#define FRAME_HEAD   7   /* type, channel, size */
+#define METHOD_HEAD  4   /* class and method */
+#define CONTENT_HEAD 12  /* class, weight, body size */
+#define USUAL_SIZE   512 /* of both frames, taken at once */
 
 static ace_code check_arguments(const char *exchange, const char *routing_key,
                                 const amqp_basic_properties_t *properties, ace_bytes body,
@@ -35,6 +36,22 @@ static ace_bytes short_string(const uint8_t *at)
     return (ace_bytes){at + 1, at[0]};
 }
 
+static size_t text_length(const amqp_basic_properties_t *properties, amqp_flags_t flag,
+                          amqp_bytes_t text)
+{
+    return (properties->_flags & flag) == 0 ? 0 : 1 + text.len;
+}
+
+/* The properties that follow the message id, in the order of their flags. */
+static size_t length_after_id(const amqp_basic_properties_t *properties)
+{
+    size_t timestamp = (properties->_flags & AMQP_BASIC_TIMESTAMP_FLAG) == 0 ? 0 : 8;
+    return timestamp + text_length(properties, AMQP_BASIC_TYPE_FLAG, properties->type) +
+           text_length(properties, AMQP_BASIC_USER_ID_FLAG, properties->user_id) +
+           text_length(properties, AMQP_BASIC_APP_ID_FLAG, properties->app_id) +
+           text_length(properties, AMQP_BASIC_CLUSTER_ID_FLAG, properties->cluster_id);
+}
+
 /* Where the parts that tell one publish from another lie in the encoded frames. */
 static void locate_parts(ace_publish *publish, bool mandatory,
                          const amqp_basic_properties_t *properties)
@@ -47,13 +64,8 @@ static void locate_parts(ace_publish *publish, bool mandatory,
     outstanding->exchange = short_string(method);
     outstanding->routing_key = short_string(method + 1 + outstanding->exchange.length);
     outstanding->properties = (ace_bytes){header, (size_t)(end - header)};
-    if ((properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) == 0 || properties->message_id.len == 0) {
-        return;
-    }
-    /* The caller's bytes will be gone; an equal run of our own is as good. */
-    const uint8_t *id = memmem(header, outstanding->properties.length, properties->message_id.bytes,
-                               properties->message_id.len);
-    if (id != NULL) {
+    if ((properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0 && properties->message_id.len > 0) {
+        const uint8_t *id = end - length_after_id(properties) - properties->message_id.len;
         outstanding->message_id = (ace_bytes){id, properties->message_id.len};
     }
 }
@@ -73,6 +85,9 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
         .mandatory = mandatory,
     };
     ace_buffer_clear(&publish->frames);
+    if (!ace_buffer_reserve(&publish->frames, USUAL_SIZE)) {
+        return ace_fail_memory(error);
+    }
     code =
         ace_method_write(&publish->frames, 0, AMQP_BASIC_PUBLISH_METHOD, &method, frame_max, error);
     if (code != ACE_OK) {
