@@ -169,6 +169,20 @@ ace_outstanding *ace_confirms_match(ace_confirms *confirms, const ace_returned *
     return found;
 }
 
+ace_outstanding *ace_confirms_from(const ace_confirms *confirms, uint64_t sequence)
+{
+    if (sequence < confirms->first) {
+        sequence = confirms->first;
+    }
+    for (; sequence < confirms->next; sequence++) {
+        ace_outstanding *outstanding = *slot(confirms, sequence);
+        if (outstanding != NULL) {
+            return outstanding;
+        }
+    }
+    return NULL;
+}
+
 ace_outstanding *ace_confirms_take(ace_confirms *confirms)
 {
     if (confirms->count == 0) {

@@ -71,6 +71,9 @@ typedef struct ace_returned {
  * property bytes; failing that the same exchange, key and body size. */
 ace_outstanding *ace_confirms_match(ace_confirms *confirms, const ace_returned *returned);
 
+/* The oldest record whose number is `sequence` or higher, which stays in the map; NULL. */
+ace_outstanding *ace_confirms_from(const ace_confirms *confirms, uint64_t sequence);
+
 /* The oldest record of the map, taken out; NULL when it is empty. For a channel that was lost. */
 ace_outstanding *ace_confirms_take(ace_confirms *confirms);
 /* A new channel counts from 1 again. The map must be empty. */

@@ -66,7 +66,6 @@ struct ace_publish {
     /* The publisher's own. */
     ace_task task;
     ace_link_node node;
-    ace_timer timer;
     ace_outstanding outstanding;
     ace_publisher *publisher;
     ace_publish_lane lane;

@@ -6,6 +6,11 @@
 
 #define REOPEN_WAIT 1000 /* ms, where opening the channel failed */
 
+static ace_publish *publish_of(ace_outstanding *outstanding)
+{
+    return ACE_RECORD(outstanding, ace_publish, outstanding);
+}
+
 static void count_result(ace_publisher_counts *counts, ace_code code)
 {
     switch (code) {
@@ -34,7 +39,6 @@ void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error)
     ace_publisher *publisher = publish->publisher;
     ace_publish_lane kind = publish->lane;
     ace_lane *lane = &publisher->lanes[kind];
-    ace_loop_timer_cancel(publisher->loop, &publish->timer);
     if (publish->stage == ACE_PUBLISH_WAITING) {
         ace_list_remove(&lane->waiting, &publish->node);
     } else if (publish->stage == ACE_PUBLISH_WRITING) {
@@ -75,9 +79,8 @@ static void explain_waiting(const ace_lane *lane, char *text, size_t size)
     }
 }
 
-static void deadline_passed(ace_timer *timer)
+static void expire(ace_publish *publish)
 {
-    ace_publish *publish = ACE_RECORD(timer, ace_publish, timer);
     ace_error *error = NULL;
     ace_code code = ACE_UNKNOWN_OUTCOME;
     if (publish->stage == ACE_PUBLISH_WAITING) {
@@ -94,6 +97,52 @@ static void deadline_passed(ace_timer *timer)
                      : "the connection did not take it in time; it may or may not have arrived");
     }
     ace_lane_finish(publish, code, error);
+}
+
+/* Returns the earlier of `next` and the deadline of a record that is not due. */
+static int64_t expire_if_due(ace_publish *publish, int64_t next)
+{
+    if (publish->deadline <= ace_loop_now(publish->publisher->loop)) {
+        expire(publish);
+        return next;
+    }
+    return publish->deadline < next ? publish->deadline : next;
+}
+
+static int64_t expire_list(const ace_list *list, int64_t next)
+{
+    ace_link_node *node = ace_list_first(list);
+    while (node != NULL) {
+        ace_publish *publish = ACE_RECORD(node, ace_publish, node);
+        node = ace_list_next(list, node);
+        next = expire_if_due(publish, next);
+    }
+    return next;
+}
+
+static bool watch_deadline(ace_lane *lane, int64_t deadline)
+{
+    return (ace_timer_is_set(&lane->expiry) && lane->expiry.deadline <= deadline) ||
+           ace_loop_timer_set(lane->publisher->loop, &lane->expiry, deadline);
+}
+
+/* One timer for all, since nearly every publish ends long before its deadline. */
+static void look_for_due(ace_timer *timer)
+{
+    ace_lane *lane = ACE_RECORD(timer, ace_lane, expiry);
+    int64_t next = expire_list(&lane->waiting, ACE_NEVER);
+    next = expire_list(&lane->writing, next);
+    ace_outstanding *outstanding;
+    for (uint64_t from = 0; (outstanding = ace_confirms_from(&lane->confirms, from)) != NULL;) {
+        from = outstanding->sequence + 1;
+        next = expire_if_due(publish_of(outstanding), next);
+    }
+    if (next != ACE_NEVER && !watch_deadline(lane, next)) {
+        ace_error *error = NULL;
+        (void)ace_fail_memory(&error);
+        ace_link_fail(lane->publisher->link, error);
+    }
+    ace_lane_pump(lane);
 }
 
 void ace_lane_cancel(ace_publish *publish)
@@ -138,8 +187,7 @@ void ace_lane_arrive(ace_lane *lane, ace_publish *publish)
     if (publish->deadline == 0) {
         publish->deadline = ace_publisher_deadline(publisher, publisher->settings->confirm_timeout);
     }
-    publish->timer.fire = deadline_passed;
-    if (!ace_loop_timer_set(publisher->loop, &publish->timer, publish->deadline)) {
+    if (!watch_deadline(lane, publish->deadline)) {
         ace_error *error = NULL;
         ace_code code = ace_fail_memory(&error);
         ace_lane_finish(publish, code, error);
@@ -195,11 +243,6 @@ void ace_lane_pump(ace_lane *lane)
     while (can_send(lane) && (node = ace_list_first(&lane->waiting)) != NULL) {
         send_one(lane, ACE_RECORD(node, ace_publish, node));
     }
-}
-
-static ace_publish *publish_of(ace_outstanding *outstanding)
-{
-    return ACE_RECORD(outstanding, ace_publish, outstanding);
 }
 
 static void settled(ace_outstanding *outstanding, bool acknowledged, void *user)
@@ -428,6 +471,7 @@ ace_code ace_lane_init(ace_lane *lane, ace_publisher *publisher, ace_publish_lan
     lane->confirming = is_hop || (kind == ACE_PUBLISH_APPLICATION && publisher->settings->confirms);
     lane->limit = is_hop ? SIZE_MAX : publisher->settings->outstanding_limit;
     lane->reopen.fire = reopen_now;
+    lane->expiry.fire = look_for_due;
     ace_confirms_init(&lane->confirms);
     ace_list_init(&lane->waiting);
     ace_list_init(&lane->writing);
@@ -445,5 +489,6 @@ void ace_lane_close(ace_lane *lane)
     lose_sent(lane, error);
     ace_error_free(error);
     refuse_waiting(lane);
+    ace_loop_timer_cancel(lane->publisher->loop, &lane->expiry);
     ace_confirms_free(&lane->confirms);
 }

@@ -32,6 +32,7 @@ typedef struct ace_lane {
     ace_list waiting;
     ace_list writing;
     ace_timer reopen;
+    ace_timer expiry; /* not after the first deadline of all that is in hand */
 } ace_lane;
 
 struct ace_publisher {
