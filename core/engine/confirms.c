@@ -127,7 +127,8 @@ static bool fits(const ace_outstanding *outstanding, const ace_returned *returne
         return returned->message_id.length > 0 &&
                ace_bytes_equal(outstanding->message_id, returned->message_id);
     case SAME_ADDRESS:
-        return true;
+        /* No broker changes an id: another one is another message, which was forgotten here. */
+        return outstanding->message_id.length == 0 || returned->message_id.length == 0;
     }
     return false;
 }

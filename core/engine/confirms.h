@@ -68,7 +68,8 @@ typedef struct ace_returned {
  * come in the order of their publishes and before their confirms, so it is the oldest mandatory one
  * not returned yet that has the same exchange, key, body size and property bytes; failing that (a
  * broker may write properties otherwise than it read them) the same message id in place of the
- * property bytes; failing that the same exchange, key and body size. */
+ * property bytes; failing that, where one of the two has no message id, the same exchange, key and
+ * body size. */
 ace_outstanding *ace_confirms_match(ace_confirms *confirms, const ace_returned *returned);
 
 /* The oldest record whose number is `sequence` or higher, which stays in the map; NULL. */

@@ -265,7 +265,11 @@ START_TEST(a_return_prefers_equal_properties_then_the_id_then_the_address)
     /* A broker that wrote the properties anew. */
     ace_returned by_id = came_back("k", "2", "headers rewritten");
     ck_assert_ptr_eq(ace_confirms_match(&confirms, &by_id), &second);
-    ace_returned by_address = came_back("k", "other", "rewritten");
+    /* The return of one that nobody waits for any more, to the same address. */
+    ace_returned forgotten = came_back("k", "other", "rewritten");
+    ck_assert_ptr_null(ace_confirms_match(&confirms, &forgotten));
+    ck_assert(!first.returned);
+    ace_returned by_address = came_back("k", "", "rewritten");
     ck_assert_ptr_eq(ace_confirms_match(&confirms, &by_address), &first);
     /* What is left has another body. */
     ck_assert_ptr_null(ace_confirms_match(&confirms, &by_address));
