@@ -223,7 +223,7 @@ ace_broker_message *ace_broker_message_accept(ace_content *content, ace_bytes ex
                                               ace_bytes routing_key, size_t *stored,
                                               ace_broker_fault *fault)
 {
-    int64_t expiration;
+    int64_t expiration = 0;
     size_t key_count = 0;
     ace_bytes *keys = NULL;
     ace_broker_message *message = NULL;
