@@ -123,6 +123,16 @@ static void execute(cli_consuming *consuming, acemq_delivery *delivery)
     cli_environment_free(environment);
 }
 
+/* The broker is to hear of the cancel before the last message is settled, or it would hand out one
+ * more, which a quorum queue does not take back to its place. */
+static void take_no_more(cli_consuming *consuming)
+{
+    end_all(consuming);
+    for (size_t i = 0; i < consuming->count; i++) {
+        (void)acemq_consumer_drain(consuming->members[i].consumer, 0, NULL, NULL);
+    }
+}
+
 /* False when no more messages may be handled. */
 static bool take_one(cli_consuming *consuming)
 {
@@ -131,7 +141,7 @@ static bool take_one(cli_consuming *consuming)
     }
     long long left = atomic_fetch_sub(&consuming->left, 1);
     if (left <= 1) {
-        end_all(consuming);
+        take_no_more(consuming);
     }
     return left > 0;
 }
@@ -161,7 +171,8 @@ static void *work(void *argument)
             acemq_consumer_next(member->consumer, ACEMQ_FOREVER, &delivery, &error);
         if (status == ACEMQ_OK) {
             handle(consuming, delivery);
-        } else if (status == ACEMQ_E_CANCELLED || status == ACEMQ_E_TIMEOUT) {
+        } else if (status == ACEMQ_E_CANCELLED || status == ACEMQ_E_TIMEOUT ||
+                   atomic_load(&consuming->ending)) {
             acemq_error_free(error);
         } else {
             fail_all(consuming, error);
@@ -253,9 +264,7 @@ static void drain(cli_consuming *consuming)
 {
     int64_t deadline = cli_now() + DRAIN_BUDGET;
     acemq_cancel_reset(cli_cancel()); /* the orderly end is what was asked for */
-    for (size_t i = 0; i < consuming->count; i++) {
-        (void)acemq_consumer_drain(consuming->members[i].consumer, 0, NULL, NULL);
-    }
+    take_no_more(consuming);
     for (size_t i = 0; i < consuming->count; i++) {
         int64_t left = deadline - cli_now();
         (void)acemq_consumer_drain(consuming->members[i].consumer, left > 0 ? left : 0, NULL, NULL);

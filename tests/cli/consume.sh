@@ -35,6 +35,18 @@ binary_bodies() {
         cmp "$scratch/body" "$scratch/got"
 }
 
+# Nothing more may be delivered while the last one is settled: a quorum queue would put that to its end.
+one_at_a_time_keeps_the_order_of_a_quorum_queue() {
+    local quorum=$queue.quorum number
+    echo "{\"queues\": [{\"name\": \"$quorum\"}]}" >"$scratch/queue.json"
+    seq 1 6 >"$scratch/lines"
+    run 0 topology apply "$scratch/queue.json" && run 0 publish "$quorum" --lines --file "$scratch/lines" --timeout 20s || return
+    for number in 1 2 3 4 5 6; do
+        run 0 consume "$quorum" --max 1 --json --exec "cat >>'$scratch/order'; echo >>'$scratch/order'" || return
+    done
+    cmp "$scratch/lines" "$scratch/order"
+}
+
 a_command_that_reads_nothing() {
     head -c 2000000 /dev/urandom >"$scratch/body"
     publish --file "$scratch/body" && run 0 consume "$queue" --max 1 --json --exec 'exec true' &&
@@ -174,6 +186,7 @@ a_command_with_children() {
 on_broker() {
     check "a command gets the body and the envelope" with_queue environment_and_body
     check "a binary body arrives whole" with_queue binary_bodies
+    check "--max keeps the order of a quorum queue" with_queue one_at_a_time_keeps_the_order_of_a_quorum_queue
     check "a command need not read its input" with_queue a_command_that_reads_nothing
     check "a failure is dead-lettered with its last line" with_queue fails_with 'echo one >&2; echo two >&2; exit 3' \
         'd["deadLettered"] == 1 and d["rejected"] == 1' 'exhausted 1 attempts: two'
