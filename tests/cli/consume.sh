@@ -39,6 +39,7 @@ binary_bodies() {
 one_at_a_time_keeps_the_order_of_a_quorum_queue() {
     local quorum=$queue.quorum number
     echo "{\"queues\": [{\"name\": \"$quorum\"}]}" >"$scratch/queue.json"
+    : >"$scratch/order"
     seq 1 6 >"$scratch/lines"
     run 0 topology apply "$scratch/queue.json" && run 0 publish "$quorum" --lines --file "$scratch/lines" --timeout 20s || return
     for number in 1 2 3 4 5 6; do
