@@ -176,6 +176,54 @@ START_TEST(a_wait_here_is_jittered_and_one_in_the_broker_is_not)
 }
 END_TEST
 
+static ace_settlement settlement_of(const ace_policy *policy, int32_t attempt, double unit)
+{
+    ace_ladder ladder = ACE_LADDER_INIT;
+    ace_settlement settlement;
+    SUCCEEDS(ace_ladder_build("q", policy, &ladder, &error));
+    ace_settlement_case happened = {.what = ACE_HAPPENED_FAILED,
+                                    .policy = policy,
+                                    .ladder = &ladder,
+                                    .attempt = attempt,
+                                    .age = ACE_AGE_UNKNOWN,
+                                    .unit = unit};
+    SUCCEEDS(ace_settlement_decide(&happened, &settlement, &error));
+    ace_settlement_release(&settlement);
+    settlement.rung = NULL; /* it goes with the ladder */
+    ace_ladder_release(&ladder);
+    return settlement;
+}
+
+START_TEST(where_a_wait_happens_is_decided_before_the_jitter)
+{
+    ace_policy below = policy_of("exponential(3, 29s, 29s)");
+    ace_policy at = policy_of("exponential(3, 30s, 30s)");
+    static const double units[] = {0, 0.25, 0.5, 0.75, 0.999999};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+        ace_settlement here = settlement_of(&below, 1, units[i]);
+        ck_assert_int_eq(here.action, ACE_SETTLE_WAIT_HERE); /* though it may take over 30 s */
+        ck_assert_int_eq(here.delay, ace_policy_jittered(&below, 29000, units[i]));
+        ace_settlement there = settlement_of(&at, 1, units[i]);
+        ck_assert_int_eq(there.action, ACE_SETTLE_RUNG);
+        ck_assert_int_eq(there.delay, 30000);
+    }
+    ck_assert_int_gt(ace_policy_jittered(&below, 29000, 0.999999), 30000);
+}
+END_TEST
+
+START_TEST(the_last_attempts_that_a_header_can_count)
+{
+    ace_policy policy = policy_of("exponential(2147483647, 1s, 1h)");
+    ace_settlement last = settlement_of(&policy, INT32_MAX - 1, 0.5);
+    ck_assert_int_eq(last.action, ACE_SETTLE_RUNG);
+    ck_assert_int_eq(last.attempt, INT32_MAX);
+    ck_assert_int_eq(last.delay, 3600000);
+    ace_settlement over = settlement_of(&policy, INT32_MAX, 0.5);
+    ck_assert_int_eq(over.action, ACE_SETTLE_DEAD_LETTER);
+    ck_assert_int_eq(over.attempt, INT32_MAX);
+}
+END_TEST
+
 START_TEST(a_reason_of_any_bytes_becomes_text)
 {
     ace_settlement_case happened = {
@@ -212,6 +260,8 @@ int main(void)
     tcase_add_test(tests, every_row_of_the_table);
     tcase_add_test(tests, three_attempts_are_three_and_then_the_dead_letters);
     tcase_add_test(tests, a_wait_here_is_jittered_and_one_in_the_broker_is_not);
+    tcase_add_test(tests, where_a_wait_happens_is_decided_before_the_jitter);
+    tcase_add_test(tests, the_last_attempts_that_a_header_can_count);
     tcase_add_test(tests, a_reason_of_any_bytes_becomes_text);
     tcase_add_test(tests, back_off_doubles_to_its_limit);
     return run_suite(suite);

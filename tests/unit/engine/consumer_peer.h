@@ -44,6 +44,7 @@ typedef struct consumer_peer {
     bool source_missing;
     bool hasty;            /* delivers before it answers basic.consume */
     bool forgets_consume;  /* does not answer it */
+    bool nameless;         /* delivers without a message-id */
     bool shuts_channels;   /* once it has refused something it opens no channel any more */
     bool refuses_channels; /* as now */
     int to_deliver;
@@ -263,6 +264,9 @@ static inline void deliver_one(consumer_peer *p, peer_side *side)
                                     .routing_key = amqp_cstring_bytes("q")};
     amqp_basic_properties_t properties = {._flags = AMQP_BASIC_MESSAGE_ID_FLAG,
                                           .message_id = amqp_cstring_bytes("m")};
+    if (p->nameless) {
+        properties._flags = 0;
+    }
     peer_send_content(side, 1, AMQP_BASIC_DELIVER_METHOD, &deliver, &properties,
                       ace_bytes_of(p->body));
     p->to_deliver--;

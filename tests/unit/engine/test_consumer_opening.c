@@ -144,6 +144,49 @@ START_TEST(a_narrow_window_is_widened_once_only_small_messages_come)
 }
 END_TEST
 
+/* --- what its log says once --- */
+
+START_TEST(messages_without_any_id_are_told_of_once)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    peer_begin(p);
+    ace_consumer_options options = peer_options(&record, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(to_deliver, 2);
+    AWAIT(counted(consumer).acknowledged == 2);
+    ck_assert_int_eq(logged(p, "idempotency"), 0);
+    PEER_SET(nameless, true);
+    PEER_SET(to_deliver, 3);
+    AWAIT(counted(consumer).acknowledged == 5);
+    ck_assert_int_eq(logged(p, "neither x-acemq-id nor message-id"), 1);
+    PEER_SET(command, DO_CANCEL);
+    AWAIT(PEER(p->consumed) == 2);
+    PEER_SET(to_deliver, 1);
+    AWAIT(counted(consumer).acknowledged == 6);
+    ck_assert_int_eq(logged(p, "neither x-acemq-id nor message-id"), 1);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(verifying_says_that_bindings_cannot_be_looked_at)
+{
+    for (int verify = 0; verify < 2; verify++) {
+        consumer_peer peer;
+        consumer_peer *p = &peer;
+        peer_begin(p);
+        ace_consumer_options options = peer_options(NULL, NULL);
+        options.verify = verify;
+        ace_consumer *consumer = peer_consume(p, &options);
+        ck_assert_int_eq(logged(p, "bindings"), verify);
+        ace_consumer_release(consumer);
+        peer_end(p);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("consumer_opening");
@@ -154,5 +197,10 @@ int main(void)
     tcase_add_test(tcase, too_many_bytes_cancel_and_subscribe_again_with_a_window_that_fits);
     tcase_add_test(tcase, a_narrow_window_is_widened_once_only_small_messages_come);
     suite_add_tcase(suite, tcase);
+    TCase *lines = tcase_create("log");
+    tcase_set_timeout(lines, 60);
+    tcase_add_test(lines, messages_without_any_id_are_told_of_once);
+    tcase_add_test(lines, verifying_says_that_bindings_cannot_be_looked_at);
+    suite_add_tcase(suite, lines);
     return run_suite(suite);
 }

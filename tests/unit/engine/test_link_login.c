@@ -52,6 +52,54 @@ START_TEST(a_broker_that_offers_more_is_held_to_ours)
 }
 END_TEST
 
+typedef struct beat {
+    int32_t ours;
+    peer_tune offered;
+    uint16_t agreed;
+} beat;
+
+/* In tune-ok and in what the link goes by: a side that thinks otherwise is cut off by the other. */
+static void script_beat(peer_side *side, int index, void *user)
+{
+    (void)index;
+    const beat *row = user;
+    peer_handshake(side, &row->offered);
+    peer_check(side, peer_tuned(side)->heartbeat == row->agreed, "the heartbeat of tune-ok");
+    peer_expect_goodbye(side);
+    peer_expect_end(side);
+}
+
+static const beat beats[] = {
+    {0, {2047, 131072, 60}, 0},
+    {0, {2047, 131072, 0}, 0},
+    {1, {2047, 131072, 60}, 1},
+    {65535, {2047, 131072, 580}, 580},
+    {ACE_HEARTBEAT_OF_BROKER, {2047, 131072, 60}, 60},
+    {ACE_HEARTBEAT_OF_BROKER, {2047, 131072, 0}, 0},
+};
+
+START_TEST(heartbeats_are_off_only_where_one_side_wants_none)
+{
+    const beat *row = &beats[_i];
+    fixture f;
+    fixture_begin(&f, script_beat, (void *)(uintptr_t)row);
+    f.settings.heartbeat = row->ours;
+    fixture_must_connect(&f);
+    ace_link_description description;
+    ace_link_describe(f.link, &description);
+    ck_assert_uint_eq(description.limits.heartbeat, row->agreed);
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(who_says_nothing_asks_for_heartbeats)
+{
+    ace_settings settings;
+    ace_settings_init(&settings);
+    ck_assert_int_eq(settings.heartbeat, 60);
+}
+END_TEST
+
 static void script_inspect_login(peer_side *side, int index, void *user)
 {
     (void)index;
@@ -434,6 +482,9 @@ int main(void)
     tcase_add_test(tcase, a_broker_that_offers_small_limits_is_obeyed);
     tcase_add_test(tcase, a_broker_that_offers_zero_sets_no_limit_and_wants_no_heartbeat);
     tcase_add_test(tcase, a_broker_that_offers_more_is_held_to_ours);
+    tcase_add_loop_test(tcase, heartbeats_are_off_only_where_one_side_wants_none, 0,
+                        (int)(sizeof beats / sizeof beats[0]));
+    tcase_add_test(tcase, who_says_nothing_asks_for_heartbeats);
     tcase_add_test(tcase, the_login_carries_user_password_vhost_name_and_capabilities);
     tcase_add_loop_test(tcase, what_refuses_the_first_connect_has_its_own_error, 0,
                         (int)(sizeof refusals / sizeof refusals[0]));
