@@ -66,8 +66,8 @@ typedef struct acemq_error ace_error;
 
 /* Makes an error; the text is cut at 1023 bytes on a UTF-8 boundary and stays on one line. Returns
  * `code`, so that `return ace_fail(error, ACE_LIMIT, ...)` is the whole error path. Never fails:
- * where memory is gone it hands out a static object, which ace_error_free() knows. `error` may be
- * NULL. */
+ * where memory is gone it hands out a static object of that code, which ace_error_free() knows.
+ * `error` may be NULL. */
 ace_code ace_fail(ace_error **error, ace_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

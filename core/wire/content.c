@@ -3,6 +3,7 @@
 #include "wire/big_endian.h"
 #include "wire/frame.h"
 #include "wire/method.h"
+#include "wire/pool.h"
 #include "wire/property_fields.h"
 #include "wire/table_measure.h"
 
@@ -160,8 +161,9 @@ ace_code ace_content_decode_header(ace_bytes payload, amqp_pool_t *pool, uint64_
         return code;
     }
     size_t length = payload.length - ACE_CONTENT_HEAD_SIZE;
-    uint8_t *list = amqp_pool_alloc(pool, length);
+    uint8_t *list = amqp_pool_alloc(pool, length + 1); /* which has no piece of no bytes */
     if (list == NULL) {
+        ace_pool_drop_lost_page(pool);
         return ace_fail_memory(error);
     }
     memcpy(list, payload.data + ACE_CONTENT_HEAD_SIZE, length);
@@ -169,6 +171,9 @@ ace_code ace_content_decode_header(ace_bytes payload, amqp_pool_t *pool, uint64_
     code = ace_properties_check(list, length, &shape, error);
     if (code == ACE_OK) {
         code = ace_properties_decode_checked(list, length, pool, properties, error);
+    }
+    if (code == ACE_OUT_OF_MEMORY) {
+        ace_pool_drop_lost_page(pool);
     }
     return code;
 }

@@ -3,6 +3,7 @@
 #include "wire/big_endian.h"
 #include "wire/frame.h"
 #include "wire/method_fields.h"
+#include "wire/pool.h"
 #include "wire/table_measure.h"
 
 #include <string.h>
@@ -41,6 +42,7 @@ ace_code ace_method_decode(ace_bytes payload, amqp_pool_t *pool, amqp_method_t *
 {
     uint8_t *copy = amqp_pool_alloc(pool, payload.length + 1);
     if (copy == NULL) {
+        ace_pool_drop_lost_page(pool);
         return ace_fail_memory(error);
     }
     if (payload.length > 0) {
@@ -50,6 +52,9 @@ ace_code ace_method_decode(ace_bytes payload, amqp_pool_t *pool, amqp_method_t *
     ace_code code = ace_method_check(copy, payload.length, &decoded, error);
     if (code == ACE_OK) {
         code = ace_method_decode_checked(copy, payload.length, pool, method, error);
+    }
+    if (code == ACE_OUT_OF_MEMORY) {
+        ace_pool_drop_lost_page(pool);
     }
     return code;
 }
