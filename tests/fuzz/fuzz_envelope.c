@@ -223,6 +223,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (code == ACE_OK) {
         use(&message, reason, (first & 2) != 0 ? 4096 : 131072);
     } else {
+        FUZZ_DEMAND(code == ACE_PROTOCOL || code == ACE_LIMIT);
         fuzz_check_error(code, error);
     }
     release(&message);
