@@ -139,6 +139,50 @@ START_TEST(a_login_refused_on_the_way_back_is_told_and_asked_again_slowly)
 }
 END_TEST
 
+typedef struct log_lines {
+    atomic_int count;
+    atomic_int telling;
+} log_lines;
+
+static void look_for_password(ace_log_level level, const char *line, void *user)
+{
+    (void)level;
+    log_lines *all = user;
+    atomic_fetch_add(&all->count, 1);
+    if (strstr(line, "hush") != NULL) {
+        atomic_fetch_add(&all->telling, 1);
+    }
+}
+
+static void script_every_trouble(peer_side *side, int index, void *user)
+{
+    if (index == 3) {
+        peer_expect_header(side);
+        refuse_login(side);
+    } else {
+        script_come_back(side, index, user);
+    }
+}
+
+START_TEST(no_line_of_the_log_holds_the_password)
+{
+    fixture f;
+    log_lines all = {0};
+    char url[128];
+    fixture_begin(&f, script_every_trouble, NULL);
+    ace_url_free(&f.url);
+    (void)snprintf(url, sizeof url, "amqp://user:hush%%2Fhush@127.0.0.1:%u/v",
+                   (unsigned)peer_port(f.peer));
+    ck_assert_int_eq(ace_url_parse(url, &f.url, NULL), ACE_OK);
+    f.settings.log = (ace_log){look_for_password, &all, ACE_LOG_DEBUG};
+    fixture_must_connect(&f);
+    fixture_await_state(&f, ACE_LINK_OPEN, 4); /* lost thrice, refused once, and back */
+    fixture_end(&f);
+    ck_assert_int_ge(atomic_load(&all.count), 10);
+    ck_assert_int_eq(atomic_load(&all.telling), 0);
+}
+END_TEST
+
 static void script_short_lived(peer_side *side, int index, void *user)
 {
     (void)index;
@@ -285,6 +329,7 @@ int main(void)
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, the_link_comes_back_after_every_kind_of_loss);
     tcase_add_test(tcase, a_login_refused_on_the_way_back_is_told_and_asked_again_slowly);
+    tcase_add_test(tcase, no_line_of_the_log_holds_the_password);
     tcase_add_test(tcase, the_back_off_grows_while_connections_do_not_last);
     tcase_add_test(tcase, without_reconnect_a_loss_is_the_end);
     tcase_add_test(tcase, heartbeats_are_sent_and_a_silent_peer_is_dead_after_two);
