@@ -10,8 +10,8 @@
 
 /* A request for half the address space is answered with NULL here, not with the sanitizer's abort.
  */
-const char *__asan_default_options(void);
-const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void);
 
 const char *__asan_default_options(void)
 {
