@@ -2,6 +2,8 @@
 #include "vectors.h"
 
 #include "contract/hop.h"
+#include "contract/table_rules.h"
+#include "wire/content.h"
 
 static const int64_t now = 1800000000000;
 
@@ -231,6 +233,52 @@ START_TEST(a_hop_of_a_hop_changes_nothing)
 }
 END_TEST
 
+static void add_odd(arrived *message, const char *name, size_t length, int32_t number)
+{
+    amqp_field_value_t value = {.kind = AMQP_FIELD_KIND_I32, .value = {.i32 = number}};
+    SUCCEEDS(ace_table_append_unchecked(
+        &message->headers, (ace_bytes){(const uint8_t *)name, length}, &value, &error));
+}
+
+static int count_of(const amqp_table_t *table, const char *name)
+{
+    int count = 0;
+    for (int i = 0; i < table->num_entries; i++) {
+        count += ace_bytes_equal_text(ace_bytes_from_amqp(table->entries[i].key), name);
+    }
+    return count;
+}
+
+/* What our setters refuse, and a broker passes on all the same. */
+START_TEST(names_that_only_others_write_do_not_stop_a_hop)
+{
+    static char longest[255];
+    memset(longest, 'n', sizeof longest);
+    arrived message = {0};
+    add_odd(&message, "", 0, 1);
+    add_odd(&message, longest, sizeof longest, 2);
+    add_odd(&message, "a\0b\xff", 4, 3);
+    add_odd(&message, "twice", 5, 4);
+    add_odd(&message, "twice", 5, 5);
+    add_odd(&message, "CC", 2, 6);
+    add_odd(&message, "CC", 2, 7);
+    add_odd(&message, ACE_HEADER_ATTEMPT, strlen(ACE_HEADER_ATTEMPT), 2);
+    add_odd(&message, ACE_HEADER_ATTEMPT, strlen(ACE_HEADER_ATTEMPT), 9);
+    arrive(&message);
+    ck_assert_int_eq(message.envelope.attempt, 2);
+    SUCCEEDS(ace_hop_build(&message.hop, &message.head, &error));
+    const amqp_table_t *table = &message.head.properties.headers;
+    ck_assert_int_eq(count_of(table, ""), 1);
+    ck_assert_int_eq(count_of(table, "twice"), 2);
+    ck_assert_int_eq(count_of(table, "CC"), 0);
+    ck_assert_int_eq(count_of(table, ACE_HEADER_ATTEMPT), 1);
+    ck_assert_int_eq(header(&message, ACE_HEADER_ATTEMPT)->value.i32, 3);
+    size_t size = 0;
+    SUCCEEDS(ace_content_measure(&message.head.properties, 131072, &size, &error));
+    leave(&message);
+}
+END_TEST
+
 START_TEST(an_error_is_written_or_left_as_it_was)
 {
     arrived message = {0};
@@ -325,6 +373,7 @@ int main(void)
     tcase_add_test(tests, no_hop_carries_cc_and_only_a_rung_loses_x_death);
     tcase_add_test(tests, a_foreign_user_id_is_dropped_and_a_content_encoding_is_kept);
     tcase_add_test(tests, a_hop_of_a_hop_changes_nothing);
+    tcase_add_test(tests, names_that_only_others_write_do_not_stop_a_hop);
     tcase_add_test(tests, an_error_is_written_or_left_as_it_was);
     tcase_add_test(tests, an_error_that_does_not_fit_the_frame_is_cut_between_characters);
     tcase_add_test(tests, with_no_room_the_error_is_left_out_and_then_the_hop_is_refused);
