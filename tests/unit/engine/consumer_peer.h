@@ -13,7 +13,7 @@
 
 #include <pthread.h>
 
-enum { CONFIRM_HOPS, RETURN_HOPS, NACK_HOPS, IGNORE_HOPS };
+enum { CONFIRM_HOPS, RETURN_HOPS, NACK_HOPS, IGNORE_HOPS, HANG_UP_ON_HOPS };
 enum { DO_NOTHING, DO_CANCEL, DO_CLOSE_CHANNEL, DO_HANG_UP };
 
 #define MOST 128
@@ -59,6 +59,7 @@ typedef struct consumer_peer {
     int consumed;
     int cancelled;
     int channels_refused;
+    int publishers_lost; /* of these, the one that comes next takes the place */
     unsigned prefetch;
     uint64_t next_tag;
     char tag[128];
@@ -251,6 +252,9 @@ static inline void answer_hop(consumer_peer *p, peer_side *side, uint16_t channe
     }
     if (p->hops == NACK_HOPS) {
         peer_nack(side, channel, number, false);
+    } else if (p->hops == HANG_UP_ON_HOPS) {
+        p->publishers_lost++;
+        peer_hang_up(side);
     } else if (p->hops != IGNORE_HOPS) {
         peer_ack(side, channel, number, false);
     }
@@ -338,8 +342,11 @@ static inline void serve(peer_side *side, int index, void *user)
 {
     consumer_peer *p = user;
     uint64_t publishes = 0;
-    bool consuming = index != 0; /* the first that comes publishes */
     peer_handshake(side, NULL);
+    pthread_mutex_lock(&p->lock);
+    bool consuming = index != 0 && p->publishers_lost == 0; /* the first that comes publishes */
+    p->publishers_lost -= p->publishers_lost > 0;
+    pthread_mutex_unlock(&p->lock);
     bool open = true;
     while (open) {
         ace_frame frame;

@@ -1,4 +1,5 @@
 /* Hops that fail, and when they are repeated; waits, and how long anything is held. */
+#include "engine/settle_acks.h"
 #include "unit/engine/consumer_peer.h"
 
 #define MINUTE INT64_C(60000)
@@ -168,6 +169,41 @@ START_TEST(what_is_held_goes_back_to_the_broker_before_its_limit)
     ck_assert_uint_eq(counted(consumer).rejected, 1);
     ck_assert_uint_eq(counted(consumer).dead_lettered, 0);
     ck_assert_uint_eq(counted(consumer).in_flight, 0);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(a_hop_under_way_when_the_publishing_connection_is_lost_is_repeated_when_it_is_back)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    recorder record = {.outcome = ACE_FAILED};
+    peer_begin(p);
+    ace_consumer_options options = peer_options(&record, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(hops, HANG_UP_ON_HOPS);
+    PEER_SET(to_deliver, 3);
+    AWAIT(atomic_load(&record.calls) == 3);
+    AWAIT(counted(consumer).hops_failed > 0);
+    settle_down();
+    ck_assert(ace_consumer_is_subscribed(consumer)); /* only the other connection is away */
+    ck_assert_int_eq(PEER(p->settled_count), 0);
+    ck_assert_uint_eq(counted(consumer).in_flight, 3);
+    PEER_SET(hops, CONFIRM_HOPS);
+    for (int i = 0; i < 100 && counted(consumer).dead_lettered < 3; i++) {
+        pass(p, 1000);
+        nap(10);
+    }
+    ck_assert_uint_eq(counted(consumer).dead_lettered, 3);
+    ck_assert_uint_eq(counted(consumer).in_flight, 0);
+    ck_assert_int_eq(atomic_load(&record.calls), 3); /* the hop is repeated, never the handler */
+    pass(p, ACE_ACKS_DELAY);
+    AWAIT(PEER(p->settled_count) > 0);
+    ck_assert_int_eq(PEER(p->consumed), 1);
+    for (int i = 0; i < PEER(p->settled_count); i++) {
+        ck_assert_int_eq(PEER(p->settled[i].how), 'a');
+    }
     ace_consumer_release(consumer);
     peer_end(p);
 }
@@ -406,6 +442,8 @@ int main(void)
     tcase_add_test(tcase,
                    a_declaration_that_is_refused_leaves_the_hop_repeated_and_the_log_says_why);
     tcase_add_test(tcase, what_is_held_goes_back_to_the_broker_before_its_limit);
+    tcase_add_test(
+        tcase, a_hop_under_way_when_the_publishing_connection_is_lost_is_repeated_when_it_is_back);
     tcase_add_test(tcase, a_hop_without_a_confirm_counts_as_failed_after_thirty_seconds);
     tcase_add_loop_test(
         tcase, a_missing_rung_that_may_not_be_declared_is_waited_out_here_with_the_attempt_advanced,
