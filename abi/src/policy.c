@@ -288,7 +288,7 @@ static ace_code check_rung(const acemq_policy *policy, const char *queue, int64_
         code = ace_argument_text(queue, "queue", error);
     }
     if (code == ACE_OK) {
-        code = ace_argument_range(delay, 1, ACE_BROKER_WAIT_MAX, "delay", error);
+        code = ace_argument_range(delay, 1, INT64_MAX, "delay", error);
     }
     return code;
 }

@@ -7,6 +7,8 @@
 
 #include <inttypes.h>
 
+#define LONGEST_BROKER_WAIT 315360000000LL /* ms; the broker refuses a longer x-message-ttl */
+
 static struct {
     const char *queue;
 } settings = {"orders"};
@@ -105,6 +107,20 @@ static acemq_status print_table(const acemq_policy *policy, const char *text, ac
     return list_waits(policy, NULL, error);
 }
 
+/* The schedule is the policy's all the same. */
+static void warn_of_the_limit(const acemq_policy *policy)
+{
+    int64_t longest = 0;
+    for (size_t i = 0; i < acemq_policy_rung_count(policy); i++) {
+        longest = acemq_policy_rung_delay(policy, i);
+    }
+    if (longest > LONGEST_BROKER_WAIT) {
+        cli_say("warning: no topology and no consumer takes this policy: the longest wait in the "
+                "broker is %" PRId64 " milliseconds, the limit is %lld",
+                longest, LONGEST_BROKER_WAIT);
+    }
+}
+
 /* A name that has no room for a rung's ending shows before anything is printed. */
 static acemq_status check_names(const acemq_policy *policy, acemq_error **error)
 {
@@ -133,6 +149,7 @@ static int run(const cli_call *call)
         status = check_names(policy, &error);
     }
     if (status == ACEMQ_OK) {
+        warn_of_the_limit(policy);
         status = call->json ? write_json(policy, text, &error) : print_table(policy, text, &error);
     }
     acemq_free(text);

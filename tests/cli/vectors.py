@@ -69,9 +69,19 @@ def schedules_of_all_policies():
 
 def thresholds():
     for threshold, delay, in_broker in vectors("retry")["thresholds"]:
-        if 0 < delay < 315360000000:
+        if delay > 0:
             wait = schedule(f"fixed(2, {delay}ms).threshold({threshold}ms)")["waits"][0]
             same(f"{delay} against {threshold}", wait["where"], "broker" if in_broker else "consumer")
+
+
+def waits_that_no_broker_takes_are_in_the_schedule():
+    document = schedule("exponential(70, 1s, 0)")
+    expected = [min(1000 * 2**i, 2**63 - 1) for i in range(69)]
+    same("saturated", [wait["delayMs"] for wait in document["waits"]], expected)
+    longest = document["rungs"][-1]
+    same("saturated", longest["queue"], "orders.retry.9223372036854775807ms")
+    same("saturated", longest["arguments"]["x-message-ttl"], 2**63 - 1)
+    same("saturated", {wait["rung"] for wait in document["waits"][-5:]}, {longest["queue"]})
 
 
 def texts_of_policies():
@@ -373,7 +383,8 @@ def topologies_that_are_none():
 
 TESTS = [
     schedules_of_all_policies, thresholds, texts_of_policies, texts_that_are_no_policies, durations,
-    texts_that_are_no_durations, long_schedules_stay_capped, rung_names, rung_arguments, names_that_are_too_long,
+    texts_that_are_no_durations, long_schedules_stay_capped, waits_that_no_broker_takes_are_in_the_schedule,
+    rung_names, rung_arguments, names_that_are_too_long,
     whole_envelopes, integers_of_every_width, first_seen, texts, replay_stamps, routes, absent_members_are_null,
     every_type_there_and_back, plain_json_means_one_type, tables_may_be_named_like_types, values_that_are_none,
     documents_that_are_none, times, texts_that_are_no_times, topology_plans, topologies_that_are_none,

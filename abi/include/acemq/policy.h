@@ -69,8 +69,9 @@ ACEMQ_API int64_t acemq_policy_rung_delay(const acemq_policy *policy, size_t ind
 /** The rung a broker wait of `delay` goes to, by its delay: the smallest that is long enough, else
  * the longest; 0 without rungs. */
 ACEMQ_API int64_t acemq_policy_choose_rung(const acemq_policy *policy, int64_t delay);
-/** The rung queue's whole name. Room for 256 bytes. Errors: ACEMQ_E_LIMIT,
- * ACEMQ_E_INVALID_ARGUMENT. */
+/** The rung queue's whole name. Room for 256 bytes. A delay over 315360000000 has a name too, but
+ * the broker takes no such rung: a topology or a consumer with it is refused. Errors:
+ * ACEMQ_E_LIMIT, ACEMQ_E_INVALID_ARGUMENT. */
 ACEMQ_API acemq_status acemq_policy_rung_name(const acemq_policy *policy, const char *queue,
                                               int64_t delay, char name[256], acemq_error **error);
 /** The arguments the rung is declared with; owned. */
