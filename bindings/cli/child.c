@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/types.h>
@@ -19,6 +20,7 @@
 
 #define GRACE        5000 /* ms between SIGTERM and SIGKILL */
 #define MOST_AT_ONCE 1024
+#define LONGEST_LINE ((size_t)1024 * 1024) /* no header is as long: what is cut is cut there */
 
 /* The processes that run, for the sudden end; 0: free. */
 static _Atomic pid_t running[MOST_AT_ONCE];
@@ -32,9 +34,10 @@ typedef struct cli_child {
     const char *unwritten;
     size_t unwritten_length;
     int64_t kill_at; /* 0: it was not asked to end yet */
+    char *line;
     size_t line_length;
+    size_t line_capacity;
     bool line_ended;
-    cli_ending *ending;
 } cli_child;
 
 static void note_running(pid_t process, pid_t instead)
@@ -150,6 +153,22 @@ static void write_input(cli_child *child)
     }
 }
 
+/* Room for one more byte and the end. Without memory the line is cut. */
+static bool line_has_room(cli_child *child)
+{
+    if (child->line_length + 1 < child->line_capacity) {
+        return true;
+    }
+    size_t capacity = child->line_capacity == 0 ? 256 : 2 * child->line_capacity;
+    char *line = capacity > LONGEST_LINE ? NULL : realloc(child->line, capacity);
+    if (line == NULL) {
+        return false;
+    }
+    child->line = line;
+    child->line_capacity = capacity;
+    return true;
+}
+
 /* Keeps the last line that is not empty. */
 static void keep_line(cli_child *child, const char *text, size_t length)
 {
@@ -162,8 +181,8 @@ static void keep_line(cli_child *child, const char *text, size_t length)
             child->line_length = 0;
             child->line_ended = false;
         }
-        if (child->line_length < sizeof child->ending->last_line - 1) {
-            child->ending->last_line[child->line_length++] = text[i];
+        if (line_has_room(child)) {
+            child->line[child->line_length++] = text[i];
         }
     }
 }
@@ -244,9 +263,8 @@ static bool attend(cli_child *child, int *status)
     return waitpid(child->process, status, WNOHANG) == child->process;
 }
 
-static void tidy_line(cli_ending *ending, size_t length)
+static void tidy_line(char *line, size_t length)
 {
-    char *line = ending->last_line;
     size_t at = 0;
     while (at < length) {
         size_t width = cli_utf8_character(line + at, length - at);
@@ -261,10 +279,26 @@ static void tidy_line(cli_ending *ending, size_t length)
     line[length] = '\0';
 }
 
+/* The last line, whose owner is the caller; NULL when there is none. */
+static char *take_line(cli_child *child)
+{
+    size_t length = child->line_length;
+    /* A Windows line break is none of its text. */
+    while (length > 0 && child->line[length - 1] == '\r') {
+        length--;
+    }
+    if (length == 0) {
+        free(child->line);
+        return NULL;
+    }
+    tidy_line(child->line, length);
+    return child->line;
+}
+
 bool cli_run_command(const char *command, char *const environment[], acemq_bytes input,
                      cli_ending *ending)
 {
-    cli_child child = {.unwritten = input.data, .unwritten_length = input.length, .ending = ending};
+    cli_child child = {.unwritten = input.data, .unwritten_length = input.length};
     int status = 0;
     *ending = (cli_ending){.status = -1};
     if (!start(&child, command, environment)) {
@@ -281,12 +315,7 @@ bool cli_run_command(const char *command, char *const environment[], acemq_bytes
     close_fd(&child.errors);
     close_fd(&child.input);
     close_fd(&child.process_fd);
-    /* A Windows line break is none of its text. */
-    size_t length = child.line_length;
-    while (length > 0 && ending->last_line[length - 1] == '\r') {
-        length--;
-    }
-    tidy_line(ending, length);
+    ending->last_line = take_line(&child);
     ending->status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     ending->was_ended = child.kill_at != 0;
     return true;

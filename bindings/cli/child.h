@@ -8,9 +8,10 @@
 
 /* How a command ended. */
 typedef struct cli_ending {
-    int status;           /* its exit status; -1: a signal ended it */
-    bool was_ended;       /* by us, since the user wanted an end */
-    char last_line[1024]; /* of its standard error: UTF-8 without control characters; may be "" */
+    int status;      /* its exit status; -1: a signal ended it */
+    bool was_ended;  /* by us, since the user wanted an end */
+    char *last_line; /* of its standard error: UTF-8 without control characters; NULL: none; freed
+                      * with free() */
 } cli_ending;
 
 /*

@@ -107,7 +107,7 @@ static acemq_outcome outcome_of(int status)
 static void execute(cli_consuming *consuming, acemq_delivery *delivery)
 {
     char **environment = cli_environment(delivery);
-    cli_ending ending;
+    cli_ending ending = {.last_line = NULL};
     bool ran = environment != NULL && cli_run_command(consuming->settings->command, environment,
                                                       acemq_delivery_body(delivery), &ending);
     if (!ran) {
@@ -117,9 +117,9 @@ static void execute(cli_consuming *consuming, acemq_delivery *delivery)
         atomic_store(&consuming->failed, true);
         end_all(consuming);
     } else if (ending.status == 0 || !ending.was_ended) {
-        const char *reason = ending.last_line[0] == '\0' ? NULL : ending.last_line;
-        (void)settle(consuming, delivery, outcome_of(ending.status), reason);
+        (void)settle(consuming, delivery, outcome_of(ending.status), ending.last_line);
     }
+    free(ending.last_line);
     cli_environment_free(environment);
 }
 

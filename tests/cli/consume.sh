@@ -65,6 +65,12 @@ fails_with() {
         pending "$queue" 'd["ready"] == 0 and d["deadLettered"] + d["parked"] == 1'
 }
 
+# The whole line is the reason: what no frame holds of it is cut by the library, which says so.
+a_line_of() {
+    publish --body x && run 0 consume "$queue" --max 1 --json --exec "head -c $1 /dev/zero | tr '\\0' a >&2; exit 3" &&
+        dead_letter_is "$2"
+}
+
 exactly_three_attempts() {
     publish --body x --count 5 && run 0 consume "$queue" --retry "$1" --members 2 --idle 1s --json \
         --exec "echo \$ACEMQ_ID \$ACEMQ_ATTEMPT >>'$scratch/attempts'; echo broken >&2; exit 1" &&
@@ -191,6 +197,10 @@ on_broker() {
     check "a command need not read its input" with_queue a_command_that_reads_nothing
     check "a failure is dead-lettered with its last line" with_queue fails_with 'echo one >&2; echo two >&2; exit 3' \
         'd["deadLettered"] == 1 and d["rejected"] == 1' 'exhausted 1 attempts: two'
+    check "a long last line is the reason whole" with_queue a_line_of 20000 \
+        'd[0]["envelope"]["error"] == "exhausted 1 attempts: " + 20000 * "a"'
+    check "a last line that fits no frame ends in dots" with_queue a_line_of 200000 \
+        'd[0]["envelope"]["error"].endswith("a...") and 100000 < len(d[0]["envelope"]["error"]) < 131072'
     check "a failure without a word" with_queue fails_with 'exit 3' 'd["deadLettered"] == 1' \
         'exhausted 1 attempts: no reason given'
     check "standard output is no reason" with_queue fails_with 'echo hello; exit 3' 'd["deadLettered"] == 1' \
