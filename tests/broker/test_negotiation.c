@@ -245,6 +245,33 @@ START_TEST(what_the_client_asks_for_is_lowered_and_never_raised)
 }
 END_TEST
 
+/* In seconds on the wire, where 0 is off: what is asked for in milliseconds is never rounded to
+ * that. */
+START_TEST(heartbeats_are_off_only_for_who_says_so)
+{
+    static const struct {
+        int64_t asked;
+        unsigned answered;
+    } rows[] = {{-1, 30}, {0, 0}, {1, 1}, {1000, 1}, {1001, 2}, {31 * ACEMQ_SECOND, 30}};
+    trial self;
+    trial_proxy *proxy = NULL;
+    acemq_connection *mq = NULL;
+    acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
+    offer made = {.channel_max = 100, .frame_max = 8192, .heartbeat = 30};
+    trial_begin_listening(&self, _i);
+    proxy = trial_proxy_start(trial_port(&self), lower, &made);
+    ck_assert_int_eq(options.heartbeat, -1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        options.heartbeat = rows[i].asked;
+        trial_must(acemq_connect(trial_proxy_url(proxy), &options, &mq, trial_error()));
+        ck_assert_uint_eq(atomic_load(&made.answered_heartbeat), rows[i].answered);
+        trial_close(mq);
+    }
+    trial_proxy_stop(proxy);
+    trial_end(&self);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("negotiation");
@@ -258,6 +285,7 @@ int main(void)
                         TRIAL_BROKERS);
     tcase_add_loop_test(cases, what_the_client_asks_for_is_lowered_and_never_raised, 0,
                         TRIAL_BROKERS);
+    tcase_add_loop_test(cases, heartbeats_are_off_only_for_who_says_so, 0, TRIAL_BROKERS);
     suite_add_tcase(suite, cases);
     return trial_run(suite);
 }
