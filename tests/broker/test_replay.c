@@ -379,20 +379,21 @@ static void delete_source(uint64_t replayed, uint64_t declined, uint64_t total, 
 /* What cannot go home stays, and how far it got is told. */
 START_TEST(a_source_that_goes_away_stops_the_pass_and_loses_nothing)
 {
+    enum { FAR_MORE_THAN_A_WINDOW = 1000 };
     stage scene;
     acemq_replay_options options = ACEMQ_REPLAY_OPTIONS_INIT;
     acemq_replay_result result = {.size = sizeof result};
     acemq_error *error = NULL;
     set_up(&scene, _i);
-    fill(&scene, 30, trial_reject, scene.dead);
+    fill(&scene, FAR_MORE_THAN_A_WINDOW, trial_reject, scene.dead);
     options.progress = delete_source;
     options.progress_user = &scene;
     acemq_status status = acemq_replay(scene.self.mq, scene.source, &options, &result, &error);
     ck_assert_int_eq(status, ACEMQ_E_UNROUTABLE);
     acemq_error_free(error);
     ck_assert_uint_ge(result.replayed, 2);
-    ck_assert_uint_lt(result.replayed, 30);
-    trial_wait_ready(&scene.self, scene.dead, 30 - result.replayed, PATIENCE);
+    ck_assert_uint_lt(result.replayed, FAR_MORE_THAN_A_WINDOW);
+    trial_wait_ready(&scene.self, scene.dead, FAR_MORE_THAN_A_WINDOW - result.replayed, PATIENCE);
     trial_end(&scene.self);
 }
 END_TEST
