@@ -88,11 +88,11 @@ static void expect_dead_letters(const trial *self, const char *dead, const bodie
     }
 }
 
-/* Through a rung of a second, to the dead letters, and home. */
+/* Through a rung, to the dead letters, and home. */
 static void travel(trial *self, acemq_queue_type type, const bodies *all)
 {
     trial_recorder seen;
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     const char *source = trial_queue(self, "bodies", type);
     const char *dead = trial_derived(self, source, ".dlq");
     int failures = (int)all->count * 2;

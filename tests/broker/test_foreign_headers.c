@@ -154,7 +154,7 @@ START_TEST(an_attempt_of_any_type_is_read_and_hops_as_int32)
     trial_recorder seen;
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(10, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(10, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, fail_as_sent, NULL);
     for (size_t i = 0; i < ATTEMPTS; i++) {
         acemq_table *headers = headers_with_id(attempts[i].id);
@@ -187,7 +187,7 @@ START_TEST(a_uint64_of_2_to_63_from_another_program_is_the_default)
     int failures = 1;
     trial_begin_listening(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(10, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(10, 200ms).threshold(200ms)");
     amqp_table_entry_t entries[2] = {
         {.key = amqp_cstring_bytes("x-acemq-attempt"),
          .value = {.kind = AMQP_FIELD_KIND_U64, .value = {.u64 = UINT64_C(1) << 63}}},
@@ -312,7 +312,7 @@ START_TEST(every_kind_of_header_travels_unchanged)
     int failures = 2;
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_QUORUM);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     acemq_table *sent = one_of_each("all-kinds");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     send_verbatim(&self, queue, sent);
@@ -336,7 +336,7 @@ START_TEST(an_unknown_reserved_header_travels_unseen)
     int failures = 1;
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     acemq_table *headers = headers_with_id("reserved");
     trial_must(
         acemq_table_set_integer(headers, "x-acemq-tomorrow", ACEMQ_KIND_UINT16, 9, trial_error()));
@@ -375,7 +375,7 @@ static int64_t retried_with_first_seen(int broker, acemq_table *headers, int64_t
     int failures = 1;
     trial_begin(&self, broker);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(3, 1s).giveUpAfter(1m).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(3, 200ms).giveUpAfter(1m).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     *sent_at = wall_clock();
     send_verbatim(&self, queue, headers);
@@ -432,7 +432,7 @@ START_TEST(a_first_seen_of_two_minutes_ago_is_too_old)
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
     const char *dead = trial_derived(&self, queue, ".dlq");
-    acemq_policy *policy = trial_policy("fixed(3, 1s).giveUpAfter(1m).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(3, 200ms).giveUpAfter(1m).threshold(200ms)");
     acemq_table *headers = headers_with_id("old");
     trial_must(
         acemq_table_set_int64(headers, "x-acemq-first-seen", wall_clock() - 120000, trial_error()));

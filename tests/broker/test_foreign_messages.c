@@ -21,7 +21,7 @@ static void send_and_free(const trial *self, const char *queue, acemq_message *m
 
 /* --- properties --- */
 
-/* Retried by a rung of a second, dead-lettered, replayed: three deliveries and a dead letter. */
+/* Retried by a rung, dead-lettered, replayed: three deliveries and a dead letter. */
 static void travel(trial *self, const char *queue, trial_recorder *seen, trial_sight *letter)
 {
     const char *dead = trial_derived(self, queue, ".dlq");
@@ -40,7 +40,7 @@ START_TEST(a_gzip_body_keeps_its_content_encoding)
     static const unsigned char zipped[] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0};
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     acemq_message *message = acemq_message_verbatim(zipped, sizeof zipped, NULL);
     acemq_message_set_content_type(message, "application/json");
@@ -69,7 +69,7 @@ START_TEST(a_timestamp_in_milliseconds_throws_nothing_and_stays)
     int failures = 2;
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s).giveUpAfter(1h)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms).giveUpAfter(1h)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     acemq_message *message = acemq_message_verbatim("late", 4, NULL);
     acemq_message_set_property(message, ACEMQ_PROPERTY_MESSAGE_ID, "milliseconds");
@@ -107,7 +107,7 @@ START_TEST(a_message_of_another_user_is_retried_dead_lettered_and_replayed)
         free(broker_control_ctl("set_permissions", user, ".*", ".*", ".*", NULL));
     }
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     amqp_basic_properties_t properties = {
         ._flags = AMQP_BASIC_USER_ID_FLAG | AMQP_BASIC_MESSAGE_ID_FLAG,
         .user_id = amqp_cstring_bytes(user),
@@ -142,7 +142,7 @@ START_TEST(a_message_without_an_envelope_gains_one_at_its_first_hop)
     int failures = 1;
     trial_begin_listening(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     trial_foreign_publish(trial_port(&self), "guest", "guest", queue, NULL, "hello");
     trial_wait_seen(&seen, 2, PATIENCE);
@@ -196,7 +196,7 @@ START_TEST(a_hop_and_a_replay_send_no_second_copy)
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
     const char *other = trial_queue(&self, "other", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(2, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     send_and_free(&self, queue, with_copies(other));
     trial_wait_ready(&self, other, 1, PATIENCE);
@@ -313,7 +313,7 @@ static void expired_and_failing(int broker, acemq_queue_type type, bool by_hand)
     }
     trial_sight_free(&letter);
 
-    acemq_policy *policy = trial_policy("fixed(3, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(3, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
     trial_wait_seen(&seen, 3, PATIENCE);
     for (int32_t i = 0; i < 3; i++) {

@@ -335,7 +335,7 @@ START_TEST(without_the_right_to_configure_a_consumer_says_so_or_verifies)
     trial_begin(&self, TRIAL_RABBITMQ);
     const char *user = trial_name(&self, "user");
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    acemq_policy *policy = trial_policy("fixed(3, 1s).threshold(1s)");
+    acemq_policy *policy = trial_policy("fixed(3, 200ms).threshold(200ms)");
     acemq_connection *mq = connect_as(&self, user, "^$");
     options.retry = policy;
     trial_must_fail(ACEMQ_E_ACCESS_REFUSED,
