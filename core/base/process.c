@@ -10,21 +10,21 @@
 
 /* Lies in a page that is all zeros in a child, whichever way that was made: pthread_atfork() would
  * see only fork(3). */
-static atomic_uint_least64_t *epoch;
+static _Atomic(atomic_uint_least64_t *) page;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void map_epoch(void)
 {
     size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) {
+    void *mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) {
         return;
     }
-    if (madvise(page, size, MADV_WIPEONFORK) != 0) {
-        (void)munmap(page, size);
+    if (madvise(mapped, size, MADV_WIPEONFORK) != 0) {
+        (void)munmap(mapped, size);
         return;
     }
-    epoch = page;
+    atomic_store(&page, mapped);
 }
 
 static uint64_t draw(void)
@@ -38,10 +38,16 @@ static uint64_t draw(void)
     return drawn == 0 ? 1 : drawn;
 }
 
-uint64_t ace_process_epoch(void)
+static atomic_uint_least64_t *find_page(void)
 {
     (void)pthread_once(&once, map_epoch);
-    if (epoch == NULL) {
+    return atomic_load(&page);
+}
+
+uint64_t ace_process_epoch(void)
+{
+    atomic_uint_least64_t *epoch = atomic_load_explicit(&page, memory_order_acquire);
+    if (epoch == NULL && (epoch = find_page()) == NULL) {
         return 0;
     }
     uint64_t known = atomic_load_explicit(epoch, memory_order_relaxed);

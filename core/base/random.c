@@ -3,10 +3,12 @@
 #include "base/process.h"
 #include "base/thread.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
@@ -57,7 +59,7 @@ static uint64_t from_the_kernel(void)
 
 /* What a thread has drawn and not used: one system call for many numbers. A child of fork must not
  * use its parent's. */
-#define STORED 32
+#define STORED 64
 
 static _Thread_local struct {
     uint64_t epoch;
@@ -128,22 +130,35 @@ double ace_random_unit(ace_random *random)
     return (double)(ace_random_next(random) >> 11) * 0x1.0p-53;
 }
 
+/* The eight digits of a number, all at once: a digit in each byte, and 39 more from ten on. */
+static void write_hexadecimal(uint32_t number, char out[8])
+{
+    uint64_t digits = number;
+    digits = (digits | digits << 16) & UINT64_C(0x0000ffff0000ffff);
+    digits = (digits | digits << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    digits = (digits | digits << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    uint64_t above_nine =
+        (digits + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    digits += UINT64_C(0x3030303030303030) + above_nine * ('a' - '0' - 10);
+    digits = htobe64(digits);
+    memcpy(out, &digits, sizeof digits);
+}
+
 void ace_uuid_v4(ace_random *random, char out[ACE_UUID_LENGTH + 1])
 {
-    static const char digits[] = "0123456789abcdef";
-    static const uint8_t widths[] = {4, 2, 2, 2, 6}; /* bytes between the dashes */
     uint64_t halves[2] = {ace_random_next(random), ace_random_next(random)};
     halves[0] = (halves[0] & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
     halves[1] = (halves[1] & ~(UINT64_C(3) << 62)) | (UINT64_C(2) << 62);
-    char *to = out;
-    size_t byte = 0;
-    for (size_t group = 0; group < sizeof widths; group++) {
-        for (size_t end = byte + widths[group]; byte < end; byte++) {
-            uint8_t value = (uint8_t)(halves[byte / 8] >> (56 - 8 * (byte % 8)));
-            *to++ = digits[value >> 4];
-            *to++ = digits[value & 0xf];
-        }
-        *to++ = '-';
-    }
+    char digits[32];
+    write_hexadecimal((uint32_t)(halves[0] >> 32), digits);
+    write_hexadecimal((uint32_t)halves[0], digits + 8);
+    write_hexadecimal((uint32_t)(halves[1] >> 32), digits + 16);
+    write_hexadecimal((uint32_t)halves[1], digits + 24);
+    memcpy(out, digits, 8);
+    memcpy(out + 9, digits + 8, 4);
+    memcpy(out + 14, digits + 12, 4);
+    memcpy(out + 19, digits + 16, 4);
+    memcpy(out + 24, digits + 20, 12);
+    out[8] = out[13] = out[18] = out[23] = '-';
     out[ACE_UUID_LENGTH] = '\0';
 }

@@ -75,6 +75,12 @@ static size_t ascii_prefix(const char *text, size_t length)
         }
         position += sizeof eight;
     }
+    if (position > 0 && length - position < sizeof eight) {
+        memcpy(&eight, text + length - sizeof eight, sizeof eight); /* some of them again */
+        if ((eight & UINT64_C(0x8080808080808080)) == 0) {
+            return length;
+        }
+    }
     while (position < length && (uint8_t)text[position] < 0x80) {
         position++;
     }
