@@ -51,6 +51,11 @@ ace_code ace_envelope_read(const ace_arrival *arrival, ace_arena *arena, ace_env
 ace_code ace_envelope_write(const ace_envelope *envelope, int64_t now, ace_table *table,
                             ace_error **error);
 
+/* The same for a table that has no x-acemq-* header yet, and that from here on borrows the
+ * envelope's texts. ACE_OUT_OF_MEMORY alone. */
+ace_code ace_envelope_append(const ace_envelope *envelope, int64_t now, ace_table *table,
+                             ace_error **error);
+
 /* Fills in what a publish always writes: id, type (the routing key, else "message"), correlation
  * (the id), first-seen, origin. Borrows the texts. */
 void ace_envelope_complete(ace_envelope *envelope, ace_bytes routing_key, ace_bytes new_id,

@@ -131,6 +131,9 @@ ace_code ace_properties_sendable(const amqp_basic_properties_t *properties, size
 ace_code ace_properties_fit(const amqp_basic_properties_t *properties, size_t frame_max,
                             ace_error **error)
 {
+    if (frame_max == 0) {
+        return ACE_OK;
+    }
     size_t size = ace_properties_encoded_size(properties);
     size_t room = ace_content_header_room(frame_max);
     if (size > room) {

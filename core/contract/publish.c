@@ -85,7 +85,7 @@ static ace_code set_headers(const ace_publication *publication, ace_head *head, 
     }
     table->refuses_reserved = false;
     if (code == ACE_OK) {
-        code = ace_envelope_write(publication->envelope, publication->now, table, error);
+        code = ace_envelope_append(publication->envelope, publication->now, table, error);
     }
     table->borrows = false;
     return code;

@@ -135,9 +135,9 @@ static ace_code append(ace_table *table, ace_bytes name, const amqp_field_value_
     amqp_bytes_t key = ace_bytes_to_amqp(name);
     if (!table->borrows) {
         key.bytes = ace_arena_text(&table->arena, (const char *)name.data, name.length);
-    }
-    if (key.bytes == NULL) {
-        return ace_fail_memory(error);
+        if (key.bytes == NULL) {
+            return ace_fail_memory(error);
+        }
     }
     amqp_table_entry_t *entry = &table->table.entries[table->table.num_entries++];
     entry->key = key;
