@@ -67,6 +67,7 @@ void ace_client_release(void *user)
         atomic_fetch_sub_explicit(&client->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
+    ace_dispatch_pool_free(&client->dispatches);
     ace_cancel_release(client->cancel);
     wipe(client->name);
     wipe(client->password);

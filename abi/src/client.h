@@ -4,6 +4,7 @@
 
 #include "acemq/connection.h"
 #include "base/thread.h"
+#include "dispatch_pool.h"
 #include "engine/connection.h"
 
 #include <stdatomic.h>
@@ -23,6 +24,7 @@ typedef struct ace_client {
     _Atomic(ace_events *) events;
 
     atomic_bool closing;
+    ace_dispatch_pool dispatches;
 
     /* Credentials by event. */
     ace_mutex mutex;

@@ -65,7 +65,7 @@ static ace_code build_head(const acemq_message *message, const ace_connection *c
                                    .expiration = message->expiration,
                                    .reply_to = text_of(message, ACE_TEXT_REPLY_TO),
                                    .now = now,
-                                   .frame_max = ace_link_frame_max(connection->publishing)};
+                                   .frame_max = 0}; /* which encoding looks at */
     return ace_publication_build(&publication, head, error);
 }
 

@@ -8,19 +8,34 @@
 
 #define RECEIPT_MAGIC ACE_MAGIC('R', 'C', 'P', 'T')
 
-typedef struct callback_dispatch {
-    ace_dispatch dispatch;
-    acemq_publish_callback callback;
-    void *user;
-} callback_dispatch;
+static ace_dispatch *take_dispatch(const ace_target *target, void (*done)(ace_publish *publish))
+{
+    ace_dispatch_pool *pool = &ace_client_of(target->connection)->dispatches;
+    ace_dispatch *taken = ace_dispatch_take(pool);
+    if (taken != NULL) {
+        taken->pool = pool;
+        taken->publish.done = done;
+    }
+    return taken;
+}
+
+/* When it does not begin, `done` is not called. */
+static ace_code begin(ace_dispatch *dispatch, const ace_target *target,
+                      const acemq_message *message, ace_error **error)
+{
+    ace_code code = ace_dispatch_begin(dispatch, target, message, error);
+    if (code != ACE_OK) {
+        ace_dispatch_put(dispatch->pool, dispatch);
+    }
+    return code;
+}
 
 static void call_back(ace_publish *publish)
 {
-    callback_dispatch *ended = publish->user;
+    ace_dispatch *ended = ACE_RECORD(publish, ace_dispatch, publish);
     ended->callback((acemq_status)publish->code, publish->code == ACE_OK ? NULL : publish->error,
                     ended->user);
-    ace_dispatch_clear(&ended->dispatch);
-    free(ended);
+    ace_dispatch_put(ended->pool, ended);
 }
 
 acemq_status acemq_publisher_send_async(acemq_publisher *publisher, const char *routing_key,
@@ -39,37 +54,24 @@ acemq_status acemq_publisher_send_async(acemq_publisher *publisher, const char *
     if (code != ACE_OK) {
         return (acemq_status)code;
     }
-    callback_dispatch *begun = calloc(1, sizeof *begun);
+    ace_dispatch *begun = take_dispatch(&target, call_back);
     if (begun == NULL) {
         return (acemq_status)ace_fail_memory(error);
     }
     begun->callback = callback;
     begun->user = user;
-    begun->dispatch.publish.done = call_back;
-    begun->dispatch.publish.user = begun;
-    code = ace_dispatch_begin(&begun->dispatch, &target, message, error);
-    if (code != ACE_OK) {
-        free(begun);
-    }
-    return (acemq_status)code;
+    return (acemq_status)begin(begun, &target, message, error);
 }
-
-typedef struct event_dispatch {
-    ace_dispatch dispatch;
-    ace_events *events; /* the connection's, which ends its publishes before it ends this */
-    int64_t token;
-} event_dispatch;
 
 static void put_event(ace_publish *publish)
 {
-    event_dispatch *ended = publish->user;
+    ace_dispatch *ended = ACE_RECORD(publish, ace_dispatch, publish);
     ace_events_put(ended->events, &(ace_event){.kind = ACE_EVENT_CONFIRM,
                                                .number = (uint64_t)ended->token,
                                                .wait = -1,
                                                .source = "",
                                                .error = publish->error});
-    ace_dispatch_clear(&ended->dispatch);
-    free(ended);
+    ace_dispatch_put(ended->pool, ended);
 }
 
 acemq_status acemq_publisher_submit(acemq_publisher *publisher, const char *routing_key,
@@ -88,19 +90,13 @@ acemq_status acemq_publisher_submit(acemq_publisher *publisher, const char *rout
     if (code != ACE_OK) {
         return (acemq_status)code;
     }
-    event_dispatch *begun = calloc(1, sizeof *begun);
+    ace_dispatch *begun = take_dispatch(&target, put_event);
     if (begun == NULL) {
         return (acemq_status)ace_fail_memory(error);
     }
     begun->events = target.connection->events;
     begun->token = token;
-    begun->dispatch.publish.done = put_event;
-    begun->dispatch.publish.user = begun;
-    code = ace_dispatch_begin(&begun->dispatch, &target, message, error);
-    if (code != ACE_OK) {
-        free(begun);
-    }
-    return (acemq_status)code;
+    return (acemq_status)begin(begun, &target, message, error);
 }
 
 /* Of the receipt and of the publish, whichever ends last. */

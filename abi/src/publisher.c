@@ -8,6 +8,7 @@
 
 #define MAGIC         ACE_MAGIC('P', 'U', 'B', 'L')
 #define FIRST_RELEASE sizeof(acemq_publisher_options)
+#define SMALL_BODY    512
 
 static const acemq_publisher_options defaults = ACEMQ_PUBLISHER_OPTIONS_INIT;
 
@@ -20,8 +21,8 @@ acemq_status acemq_publisher_options_init(acemq_publisher_options *options, size
 static ace_code set_timeout(ace_target *target, int64_t timeout)
 {
     int64_t wait = timeout > 0 ? timeout : ace_client_of(target->connection)->publish_timeout;
+    target->wait = wait;
     target->deadline = ace_publisher_deadline(target->connection->publisher, wait);
-    target->room_before = ace_deadline_after(wait);
     return ACE_OK;
 }
 
@@ -54,14 +55,30 @@ ace_code ace_target_send(const ace_target *target, const acemq_message *message,
     return code;
 }
 
+/* A small body is copied for less than what it costs to share one between threads. */
+static void keep_body(ace_dispatch *dispatch, const acemq_message *message)
+{
+    if (message->body->length > SMALL_BODY || !ace_publish_keep_body(&dispatch->publish)) {
+        dispatch->body = ace_body_keep(message->body);
+    }
+}
+
+static ace_code await_room(ace_publisher *publisher, const ace_target *target, ace_error **error)
+{
+    return ace_publisher_has_room(publisher)
+               ? ACE_OK
+               : ace_publisher_await_room(publisher, ace_deadline_after(target->wait),
+                                          target->cancel, error);
+}
+
 ace_code ace_dispatch_begin(ace_dispatch *dispatch, const ace_target *target,
                             const acemq_message *message, ace_error **error)
 {
     ace_publisher *publisher = target->connection->publisher;
     ace_code code = encode(target, message, &dispatch->publish, error);
     if (code == ACE_OK) {
-        dispatch->body = ace_body_keep(message->body);
-        code = ace_publisher_await_room(publisher, target->room_before, target->cancel, error);
+        keep_body(dispatch, message);
+        code = await_room(publisher, target, error);
     }
     if (code == ACE_OK) {
         code = ace_publisher_submit_soon(publisher, lane_of(target), &dispatch->publish, error);

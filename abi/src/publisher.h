@@ -25,8 +25,8 @@ typedef struct ace_target {
     const char *routing_key;
     bool mandatory;
     bool confirmed;
-    int64_t deadline;    /* of the clock that the engine's publisher runs on */
-    int64_t room_before; /* the same on the system's clock, for waiting until there is room */
+    int64_t wait;     /* ms, for all of it */
+    int64_t deadline; /* of the clock that the engine's publisher runs on */
 } ace_target;
 
 /* The arguments of a call on a publisher, checked. `routing_key` NULL and `timeout` 0 are the
@@ -37,11 +37,20 @@ ace_code ace_target_of_publisher(const acemq_publisher *publisher, const char *r
 /* One message, and its result. */
 ace_code ace_target_send(const ace_target *target, const acemq_message *message, ace_error **error);
 
-/* A publish that outlives the call that began it; the first member of its owner's record. */
-typedef struct ace_dispatch {
+/* A publish that outlives the call that began it. */
+struct ace_dispatch {
     ace_publish publish; /* `done` and `user` are set by its owner */
     ace_body *body;      /* one reference while it is on its way */
-} ace_dispatch;
+
+    /* How its end is told, where nobody waits for it. */
+    acemq_publish_callback callback;
+    void *user;
+    ace_events *events; /* the connection's, which ends its publishes before it ends this */
+    int64_t token;
+
+    ace_dispatch_pool *pool; /* the client's */
+    ace_dispatch *next;      /* in there */
+};
 
 /* Waits for room in the window, encodes and submits. On failure `done` is not called and nothing
  * of the dispatch is left. */

@@ -82,11 +82,16 @@ bool ace_loop_post(ace_loop *loop, ace_task *task)
     return pushed;
 }
 
-bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
+void ace_loop_expect(ace_loop *loop)
 {
     if (!atomic_load(&loop->company)) {
         atomic_store(&loop->company, true);
     }
+}
+
+bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
+{
+    ace_loop_expect(loop);
     bool pushed = push(loop, task);
     /* Falling asleep it sees the task, or this sees it asleep. */
     if (pushed && atomic_load(&loop->rest) == LOOP_ASLEEP) {
@@ -177,10 +182,13 @@ static void list_polled(ace_loop *loop)
  */
 static int lie_down(ace_loop *loop)
 {
-    loop->dozes = atomic_exchange(&loop->company, false) || loop->dozes;
     int awake = LOOP_AWAKE;
+    loop->dozes = atomic_exchange(&loop->company, false) || loop->dozes;
     bool hurried = !atomic_compare_exchange_strong(&loop->rest, &awake,
                                                    loop->dozes ? LOOP_DOZING : LOOP_ASLEEP);
+    if (hurried) {
+        loop->dozes = false; /* whoever hurries has nothing more to post for the present */
+    }
     bool found = !loop->dozes && atomic_load(&loop->posted) != NULL;
     if (hurried || found || !ace_list_empty(&loop->deferred)) {
         return 0;

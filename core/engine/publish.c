@@ -98,9 +98,34 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
     if (code != ACE_OK) {
         return code;
     }
+    publish->heads = publish->frames.length;
     publish->body = body;
     locate_parts(publish, mandatory, properties);
     return ACE_OK;
+}
+
+bool ace_publish_keep_body(ace_publish *publish)
+{
+    ace_outstanding *outstanding = &publish->outstanding;
+    ace_bytes *parts[] = {&outstanding->exchange, &outstanding->routing_key,
+                          &outstanding->message_id, &outstanding->properties};
+    size_t offsets[sizeof parts / sizeof parts[0]] = {0};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i]->data != NULL) {
+            offsets[i] = (size_t)(parts[i]->data - publish->frames.data);
+        }
+    }
+    if (!ace_buffer_append(&publish->frames, publish->body.data, publish->body.length)) {
+        return false;
+    }
+    /* The buffer may have moved. */
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i]->data != NULL) {
+            parts[i]->data = publish->frames.data + offsets[i];
+        }
+    }
+    publish->body.data = publish->frames.data + publish->heads;
+    return true;
 }
 
 void ace_publish_clear(ace_publish *publish)

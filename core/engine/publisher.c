@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #define ROOM_PATIENCE 10 /* ms */
+#define COMPANY_FROM  16 /* publishes in hand, from which on one more is part of a stream */
 
 /* A thread that waits until at most `limit` are in hand; on its stack. */
 typedef struct wanting {
@@ -20,9 +21,8 @@ static size_t in_hand(ace_publisher *publisher, bool hops_too)
     return hops_too ? count + atomic_load(&publisher->in_hand[ACE_PUBLISH_HOP]) : count;
 }
 
-void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane)
+static void wake_wanting(ace_publisher *publisher)
 {
-    atomic_fetch_sub(&publisher->in_hand[lane], 1);
     if (atomic_load(&publisher->waiters) == 0) {
         return;
     }
@@ -34,10 +34,36 @@ void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane)
         if (in_hand(publisher, wanted->hops_too) <= wanted->limit) {
             ace_list_remove(&publisher->wanting, node);
             ace_waiter_complete(&wanted->waiter);
+            ace_loop_expect(publisher->loop); /* it waited to publish more */
         }
         node = next;
     }
     ace_mutex_unlock(&publisher->mutex);
+}
+
+static void leave_hand(ace_publisher *publisher, ace_publish_lane lane, size_t count)
+{
+    atomic_fetch_sub(&publisher->in_hand[lane], count);
+    wake_wanting(publisher);
+}
+
+static void tell_ended(ace_deferral *deferral)
+{
+    ace_publisher *publisher = ACE_RECORD(deferral, ace_publisher, tally);
+    for (int i = 0; i < ACE_LANES; i++) {
+        size_t count = publisher->ended_now[i];
+        publisher->ended_now[i] = 0;
+        if (count > 0) {
+            leave_hand(publisher, (ace_publish_lane)i, count);
+        }
+    }
+}
+
+/* The count is what other threads look at all the time: it is written once for many confirms. */
+void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane)
+{
+    publisher->ended_now[lane]++;
+    ace_loop_defer(publisher->loop, &publisher->tally);
 }
 
 /* ACE_OK, ACE_TIMEOUT, ACE_CANCELLED, or why it could not wait at all. */
@@ -114,6 +140,7 @@ ace_code ace_publisher_new(ace_link *link, ace_publisher **out, ace_error **erro
     publisher->link = link;
     publisher->loop = ace_link_loop(link);
     publisher->settings = ace_link_settings(link);
+    publisher->tally.run = tell_ended;
     ace_list_init(&publisher->wanting);
     ace_code code = ace_mutex_init(&publisher->mutex, error);
     if (code != ACE_OK) {
@@ -166,7 +193,7 @@ static ace_code submit(ace_publisher *publisher, ace_publish_lane lane, ace_publ
         if (post(publisher->loop, &publish->task)) {
             return ACE_OK;
         }
-        ace_publisher_ended_one(publisher, lane);
+        leave_hand(publisher, lane, 1);
     }
     publish->stage = ACE_PUBLISH_IDLE;
     return ace_fail(error, ACE_CLOSED, "nothing was sent: the connection was closed");
@@ -181,8 +208,9 @@ ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, a
 ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
                                    ace_publish *publish, ace_error **error)
 {
-    bool alone = atomic_load(&publisher->in_hand[lane]) == 0;
-    return submit(publisher, lane, publish, alone ? ace_loop_post : ace_loop_post_soon, error);
+    bool company = atomic_load(&publisher->in_hand[lane]) >= COMPANY_FROM &&
+                   !ace_loop_is_current(publisher->loop);
+    return submit(publisher, lane, publish, company ? ace_loop_post_soon : ace_loop_post, error);
 }
 
 void ace_publisher_hurry(ace_publisher *publisher)
@@ -288,14 +316,15 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
     return send_and_wait(publisher, lane, publishes, count, cancel, error);
 }
 
-/* Until an eighth of the limit is free, so that a thread that fills the window wakes once for many
- * confirms; when that takes its time, until one is. */
+/* Until a good part of the limit is free, so that a thread that fills the window wakes once for
+ * many confirms; when that takes its time, until one is. A narrow window is kept fuller, since the
+ * broker may have nothing else to do. */
 static ace_code wait_for_room(ace_publisher *publisher, size_t limit, int64_t deadline,
                               ace_cancel *cancel, ace_error **error)
 {
     int64_t soon = ace_deadline_after(ROOM_PATIENCE);
     if (limit >= 16 && soon < deadline) {
-        wanting much = {.limit = limit - limit / 8};
+        wanting much = {.limit = limit - limit / (limit >= 256 ? 4 : 8)};
         ace_code code = wait_for(publisher, &much, soon, cancel, error);
         if (code != ACE_TIMEOUT) {
             return code;
@@ -305,16 +334,23 @@ static ace_code wait_for_room(ace_publisher *publisher, size_t limit, int64_t de
     return wait_for(publisher, &one, deadline, cancel, error);
 }
 
+bool ace_publisher_has_room(ace_publisher *publisher)
+{
+    return !atomic_load(&publisher->closed) &&
+           (in_hand(publisher, false) < publisher->settings->outstanding_limit ||
+            ace_loop_is_current(publisher->loop));
+}
+
 ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
                                   ace_error **error)
 {
     if (atomic_load(&publisher->closed)) {
         return ace_fail(error, ACE_CLOSED, "the connection was closed");
     }
-    size_t limit = publisher->settings->outstanding_limit;
-    if (in_hand(publisher, false) < limit || ace_loop_is_current(publisher->loop)) {
+    if (ace_publisher_has_room(publisher)) {
         return ACE_OK;
     }
+    size_t limit = publisher->settings->outstanding_limit;
     ace_code code = wait_for_room(publisher, limit, deadline, cancel, error);
     if (code == ACE_TIMEOUT) {
         code = ace_fail(error, ACE_REFUSED,
@@ -390,6 +426,8 @@ static void close_lanes(void *user)
     for (int i = 0; i < ACE_LANES; i++) {
         ace_lane_close(&publisher->lanes[i]);
     }
+    ace_loop_undefer(publisher->loop, &publisher->tally);
+    tell_ended(&publisher->tally);
 }
 
 void ace_publisher_close(ace_publisher *publisher)

@@ -44,7 +44,8 @@ struct ace_publish {
     /* Set by ace_publish_encode(). */
     ace_buffer frames; /* owned: the method frame and the header frame, channel number 0 */
     size_t header;     /* where the second starts */
-    ace_bytes body;    /* borrowed until `done` */
+    size_t heads;      /* bytes of both */
+    ace_bytes body;    /* borrowed until `done`, or behind the frames */
 
     /* Set by the owner before submitting. */
     int64_t deadline; /* 0: the settings' confirm timeout from the submission on */
@@ -82,6 +83,8 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
                             bool mandatory, const amqp_basic_properties_t *properties,
                             ace_bytes body, uint32_t frame_max, uint64_t body_limit,
                             ace_error **error);
+/* After encoding: the record takes a copy of the body. False: no memory, and nothing changed. */
+bool ace_publish_keep_body(ace_publish *publish);
 void ace_publish_clear(ace_publish *publish); /* frees what it owns and zeroes it */
 
 /* Makes the channels of both lanes on the link, which must outlive it. `changed` of its own
@@ -95,7 +98,7 @@ ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, a
                               ace_error **error);
 
 /* The same where nobody waits for this one's result at present: it may leave up to ACE_LOOP_DOZE
- * later, in one write with others, while others are in hand. */
+ * later, in one write with others, while many are in hand. */
 ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
                                    ace_publish *publish, ace_error **error);
 /* Any thread: what was submitted so leaves now. Before waiting for a result. */
@@ -113,6 +116,8 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
                                 ace_publish **publishes, size_t count, ace_cancel *cancel,
                                 ace_error **error);
 
+/* Whether the next call would return at once with ACE_OK. Any thread. */
+bool ace_publisher_has_room(ace_publisher *publisher);
 /* Before an asynchronous submission, so that what waits here stays bounded: waits until fewer than
  * the outstanding limit of the application's records are in hand. At once on the loop's thread.
  * `deadline` is monotonic of the system's clock. ACE_REFUSED when it passes, ACE_CANCELLED,

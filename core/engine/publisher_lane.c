@@ -219,7 +219,7 @@ static void send_one(ace_lane *lane, ace_publish *publish)
     if (!ace_confirms_reserve(&lane->confirms)) {
         code = ace_fail_memory(&error);
     } else {
-        ace_bytes frames = {publish->frames.data, publish->frames.length};
+        ace_bytes frames = {publish->frames.data, publish->heads};
         code = ace_channel_publish(lane->channel, frames, publish->header, publish->body, &error);
     }
     if (code != ACE_OK) {

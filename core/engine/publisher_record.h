@@ -46,10 +46,12 @@ struct ace_publisher {
     ace_publisher_counts counts;
     void (*returned)(const ace_error *error, void *user);
     void *returned_user;
+    size_t ended_now[ACE_LANES]; /* in this turn, told to other threads at its end */
+    ace_deferral tally;
 
     atomic_bool paused;
     atomic_bool closed;
-    atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended */
+    atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended, but for those of this turn */
     atomic_size_t waiters;
     ace_mutex mutex;  /* of the list */
     ace_list wanting; /* threads that wait for fewer in hand */
@@ -65,7 +67,7 @@ void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error);
 void ace_lane_cancel(ace_publish *publish);
 void ace_lane_close(ace_lane *lane);
 
-/* publisher.c */
+/* publisher.c; loop's thread. */
 void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane);
 
 #endif
