@@ -15,30 +15,24 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define DRAIN_BUDGET  (20 * ACEMQ_SECOND)
-#define LOOK_EVERY    200 /* ms between two looks at whether there is work, where that matters */
-#define STATUS_PARKED 64
-#define STATUS_REJECT 65
+#define DRAIN_BUDGET    (20 * ACEMQ_SECOND)
+#define LOOK_EVERY      200 /* ms between two looks at whether there is work, where that matters */
+#define MOST_PREFETCHED 65535 /* by one consumer */
+#define STATUS_PARKED   64
+#define STATUS_REJECT   65
 
-typedef struct cli_consuming cli_consuming;
-
-typedef struct cli_member {
-    cli_consuming *of;
-    acemq_consumer *consumer;
-    pthread_t thread;
-    bool has_thread;
-} cli_member;
-
-struct cli_consuming {
+typedef struct cli_consuming {
     const cli_consume_settings *settings;
-    cli_member *members;
-    size_t count;
+    acemq_consumer *consumer; /* one for all members, so that none waits for another's messages */
+    pthread_mutex_t taking;   /* of the member that waits for the next delivery */
+    pthread_t *threads;
+    size_t thread_count;
     int ended_fd; /* readable once it is to end */
     atomic_bool ending;
     atomic_bool failed;
     atomic_llong left;          /* messages that may still be handled */
     atomic_llong last_activity; /* monotonic ms */
-};
+} cli_consuming;
 
 static void end_all(cli_consuming *consuming)
 {
@@ -49,9 +43,7 @@ static void end_all(cli_consuming *consuming)
     if (write(consuming->ended_fd, &one, sizeof one) != (ssize_t)sizeof one) {
         cli_say("the waiting thread could not be told to end");
     }
-    for (size_t i = 0; i < consuming->count; i++) {
-        acemq_consumer_wake(consuming->members[i].consumer);
-    }
+    acemq_consumer_wake(consuming->consumer);
 }
 
 static void fail_all(cli_consuming *consuming, acemq_error *error)
@@ -128,9 +120,7 @@ static void execute(cli_consuming *consuming, acemq_delivery *delivery)
 static void take_no_more(cli_consuming *consuming)
 {
     end_all(consuming);
-    for (size_t i = 0; i < consuming->count; i++) {
-        (void)acemq_consumer_drain(consuming->members[i].consumer, 0, NULL, NULL);
-    }
+    (void)acemq_consumer_drain(consuming->consumer, 0, NULL, NULL);
 }
 
 /* False when no more messages may be handled. */
@@ -160,15 +150,25 @@ static void handle(cli_consuming *consuming, acemq_delivery *delivery)
     atomic_store(&consuming->last_activity, cli_now());
 }
 
+/* One member waits at a time. Whoever is woken for the end leaves it to the others to see that. */
+static acemq_status take(cli_consuming *consuming, acemq_delivery **delivery, acemq_error **error)
+{
+    acemq_status status = ACEMQ_E_CANCELLED;
+    pthread_mutex_lock(&consuming->taking);
+    if (!atomic_load(&consuming->ending)) {
+        status = acemq_consumer_next(consuming->consumer, ACEMQ_FOREVER, delivery, error);
+    }
+    pthread_mutex_unlock(&consuming->taking);
+    return status;
+}
+
 static void *work(void *argument)
 {
-    cli_member *member = argument;
-    cli_consuming *consuming = member->of;
+    cli_consuming *consuming = argument;
     while (!atomic_load(&consuming->ending)) {
         acemq_delivery *delivery = NULL;
         acemq_error *error = NULL;
-        acemq_status status =
-            acemq_consumer_next(member->consumer, ACEMQ_FOREVER, &delivery, &error);
+        acemq_status status = take(consuming, &delivery, &error);
         if (status == ACEMQ_OK) {
             handle(consuming, delivery);
         } else if (status == ACEMQ_E_CANCELLED || status == ACEMQ_E_TIMEOUT ||
@@ -184,30 +184,30 @@ static void *work(void *argument)
     return NULL;
 }
 
-static bool start_member(cli_consuming *consuming, acemq_connection *mq)
+static bool start_consumer(cli_consuming *consuming, acemq_connection *mq)
 {
+    const cli_consume_settings *settings = consuming->settings;
+    acemq_consumer_options options = settings->options;
     acemq_error *error = NULL;
-    cli_member *member = &consuming->members[consuming->count];
-    member->of = consuming;
-    if (acemq_consumer_open(mq, consuming->settings->queue, &consuming->settings->options,
-                            &member->consumer, &error) != ACEMQ_OK) {
-        cli_fail_at(consuming->settings->queue, error);
+    int64_t prefetch = settings->members * options.prefetch;
+    options.prefetch = prefetch < MOST_PREFETCHED ? (int32_t)prefetch : MOST_PREFETCHED;
+    if (acemq_consumer_open(mq, settings->queue, &options, &consuming->consumer, &error) !=
+        ACEMQ_OK) {
+        cli_fail_at(settings->queue, error);
         return false;
     }
-    consuming->count++;
     return true;
 }
 
 static bool start_threads(cli_consuming *consuming)
 {
-    for (size_t i = 0; i < consuming->count; i++) {
-        cli_member *member = &consuming->members[i];
-        errno = pthread_create(&member->thread, NULL, work, member);
-        member->has_thread = errno == 0;
-        if (!member->has_thread) {
+    for (int64_t i = 0; i < consuming->settings->members; i++) {
+        errno = pthread_create(&consuming->threads[i], NULL, work, consuming);
+        if (errno != 0) {
             cli_fail_system("a thread cannot be started");
             return false;
         }
+        consuming->thread_count++;
     }
     return true;
 }
@@ -215,15 +215,9 @@ static bool start_threads(cli_consuming *consuming)
 /* Waits here count as work, and so does a lost connection, behind which there may be some. */
 static bool has_work(const cli_consuming *consuming)
 {
-    for (size_t i = 0; i < consuming->count; i++) {
-        acemq_consumer_counters counters = {.size = sizeof counters};
-        const acemq_consumer *consumer = consuming->members[i].consumer;
-        if (acemq_consumer_get_counters(consumer, &counters, NULL) != ACEMQ_OK ||
-            counters.in_flight > 0 || acemq_consumer_subscribed(consumer) == 0) {
-            return true;
-        }
-    }
-    return false;
+    acemq_consumer_counters counters = {.size = sizeof counters};
+    return acemq_consumer_get_counters(consuming->consumer, &counters, NULL) != ACEMQ_OK ||
+           counters.in_flight > 0 || acemq_consumer_subscribed(consuming->consumer) == 0;
 }
 
 static bool is_idle(cli_consuming *consuming)
@@ -258,32 +252,11 @@ static void wait_for_end(cli_consuming *consuming)
     end_all(consuming);
 }
 
-/* All stop taking work before the first is waited for, so that none takes what another puts back.
- */
 static void drain(cli_consuming *consuming)
 {
-    int64_t deadline = cli_now() + DRAIN_BUDGET;
     acemq_cancel_reset(cli_cancel()); /* the orderly end is what was asked for */
-    take_no_more(consuming);
-    for (size_t i = 0; i < consuming->count; i++) {
-        int64_t left = deadline - cli_now();
-        (void)acemq_consumer_drain(consuming->members[i].consumer, left > 0 ? left : 0, NULL, NULL);
-    }
-}
-
-static void add_counters(const cli_consuming *consuming, acemq_consumer_counters *sum)
-{
-    for (size_t i = 0; i < consuming->count; i++) {
-        acemq_consumer_counters one = {.size = sizeof one};
-        if (acemq_consumer_get_counters(consuming->members[i].consumer, &one, NULL) == ACEMQ_OK) {
-            sum->acknowledged += one.acknowledged;
-            sum->rejected += one.rejected;
-            sum->retried += one.retried;
-            sum->dead_lettered += one.dead_lettered;
-            sum->parked += one.parked;
-            sum->duplicates += one.duplicates;
-        }
-    }
+    end_all(consuming);
+    (void)acemq_consumer_drain(consuming->consumer, DRAIN_BUDGET, NULL, NULL);
 }
 
 static void run_members(cli_consuming *consuming)
@@ -295,10 +268,8 @@ static void run_members(cli_consuming *consuming)
         atomic_store(&consuming->failed, true);
         end_all(consuming);
     }
-    for (size_t i = 0; i < consuming->count; i++) {
-        if (consuming->members[i].has_thread) {
-            pthread_join(consuming->members[i].thread, NULL);
-        }
+    for (size_t i = 0; i < consuming->thread_count; i++) {
+        pthread_join(consuming->threads[i], NULL);
     }
     drain(consuming);
 }
@@ -306,28 +277,25 @@ static void run_members(cli_consuming *consuming)
 bool cli_consume(acemq_connection *mq, const cli_consume_settings *settings,
                  acemq_consumer_counters *counters)
 {
-    cli_consuming consuming = {.settings = settings, .ended_fd = eventfd(0, EFD_CLOEXEC)};
+    cli_consuming consuming = {.settings = settings,
+                               .taking = PTHREAD_MUTEX_INITIALIZER,
+                               .ended_fd = eventfd(0, EFD_CLOEXEC)};
     *counters = (acemq_consumer_counters){.size = sizeof *counters};
     atomic_init(&consuming.left, settings->most);
-    consuming.members = calloc((size_t)settings->members, sizeof *consuming.members);
-    if (consuming.members == NULL || consuming.ended_fd < 0) {
-        free(consuming.members);
+    consuming.threads = calloc((size_t)settings->members, sizeof *consuming.threads);
+    bool started = consuming.threads != NULL && consuming.ended_fd >= 0;
+    if (!started) {
         cli_fail_system("consuming");
-        return false;
     }
     cli_at_sudden_end(cli_kill_commands);
-    bool started = true;
-    for (int64_t i = 0; started && i < settings->members; i++) {
-        started = start_member(&consuming, mq);
-    }
-    if (started) {
+    if (started && (started = start_consumer(&consuming, mq))) {
         run_members(&consuming);
+        (void)acemq_consumer_get_counters(consuming.consumer, counters, NULL);
+        acemq_consumer_free(consuming.consumer);
     }
-    add_counters(&consuming, counters);
-    for (size_t i = 0; i < consuming.count; i++) {
-        acemq_consumer_free(consuming.members[i].consumer);
+    free(consuming.threads);
+    if (consuming.ended_fd >= 0) {
+        close(consuming.ended_fd);
     }
-    free(consuming.members);
-    close(consuming.ended_fd);
     return started && !atomic_load(&consuming.failed);
 }

@@ -1,4 +1,4 @@
-/* The running of `acemq consume`: several consumers of one queue, one thread each. */
+/* The running of `acemq consume`: one consumer, shared by a thread for each member. */
 #ifndef CLI_CONSUME_H
 #define CLI_CONSUME_H
 

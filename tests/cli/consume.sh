@@ -71,6 +71,15 @@ a_line_of() {
         dead_letter_is "$2"
 }
 
+# Each command waits until all four run.
+members_share_what_is_delivered() {
+    mkdir -p "$scratch/$queue" && publish --body x --count 4 &&
+        run 0 consume "$queue" --members 4 --max 4 --json --exec "touch '$scratch/$queue/'\$ACEMQ_ID
+            tries=0; while [ \$(ls '$scratch/$queue' | wc -l) -lt 4 ]; do
+                tries=\$((tries + 1)); [ \$tries -lt 100 ] || exit 1; sleep 0.1
+            done" && counted 'd["acknowledged"] == 4'
+}
+
 exactly_three_attempts() {
     publish --body x --count 5 && run 0 consume "$queue" --retry "$1" --members 2 --idle 1s --json \
         --exec "echo \$ACEMQ_ID \$ACEMQ_ATTEMPT >>'$scratch/attempts'; echo broken >&2; exit 1" &&
@@ -194,6 +203,7 @@ on_broker() {
     check "a command gets the body and the envelope" with_queue environment_and_body
     check "a binary body arrives whole" with_queue binary_bodies
     check "--max keeps the order of a quorum queue" with_queue one_at_a_time_keeps_the_order_of_a_quorum_queue
+    check "members share what is delivered" with_queue members_share_what_is_delivered
     check "a command need not read its input" with_queue a_command_that_reads_nothing
     check "a failure is dead-lettered with its last line" with_queue fails_with 'echo one >&2; echo two >&2; exit 3' \
         'd["deadLettered"] == 1 and d["rejected"] == 1' 'exhausted 1 attempts: two'
