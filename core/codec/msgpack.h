@@ -18,8 +18,9 @@ ace_code ace_msgpack_check(ace_bytes body, ace_error **error);
 /*
  * Appends the value as JSON on one line, for people: binary as {"base64": ...}, an extension as
  * {"ext": type, "base64": ...}, a timestamp as RFC 3339 text, a key that is not a string as its own
- * JSON in a string, NaN and infinities as null, bytes of a string that are not UTF-8 as U+FFFD.
- * Checks first, with the errors of ace_msgpack_check(). The buffer is unchanged on failure.
+ * JSON in a string (and a map or an array that is a key inside such a key as "..."), NaN and
+ * infinities as null, bytes of a string that are not UTF-8 as U+FFFD. Checks first, with the errors
+ * of ace_msgpack_check(). The buffer is unchanged on failure.
  */
 ace_code ace_msgpack_to_json(ace_bytes body, ace_buffer *buffer, ace_error **error);
 

@@ -11,7 +11,7 @@
 
 /* Every writer returns false when memory is gone, which is all that can go wrong after the check.
  * The recursion ends at ACE_MSGPACK_DEPTH. */
-static bool write_value(ace_buffer *out, const msgpack_object *value);
+static bool write_value(ace_buffer *out, const msgpack_object *value, bool in_key);
 
 static bool write_escape(ace_buffer *out, unsigned char byte)
 {
@@ -160,46 +160,53 @@ static bool write_double(ace_buffer *out, double value, int digits)
     return ace_buffer_append_text(out, text);
 }
 
-static bool write_array(ace_buffer *out, const msgpack_object_array *value)
+static bool write_array(ace_buffer *out, const msgpack_object_array *value, bool in_key)
 {
     if (!ace_buffer_append_text(out, "[")) {
         return false;
     }
     for (uint32_t i = 0; i < value->size; i++) {
-        if ((i > 0 && !ace_buffer_append_text(out, ", ")) || !write_value(out, &value->ptr[i])) {
+        if ((i > 0 && !ace_buffer_append_text(out, ", ")) ||
+            !write_value(out, &value->ptr[i], in_key)) {
             return false;
         }
     }
     return ace_buffer_append_text(out, "]");
 }
 
-static bool write_key(ace_buffer *out, const msgpack_object *key)
+/* Every key inside a key would double the backslashes of what is in it: a hundred bytes could
+ * become gigabytes. */
+static bool write_key(ace_buffer *out, const msgpack_object *key, bool in_key)
 {
     if (key->type == MSGPACK_OBJECT_STR) {
         return write_string(out, key->via.str.ptr, key->via.str.size);
     }
+    if (in_key && (key->type == MSGPACK_OBJECT_MAP || key->type == MSGPACK_OBJECT_ARRAY)) {
+        return ace_buffer_append_text(out, "\"...\"");
+    }
     ace_buffer text = ACE_BUFFER_INIT;
     bool written =
-        write_value(&text, key) && write_string(out, (const char *)text.data, text.length);
+        write_value(&text, key, true) && write_string(out, (const char *)text.data, text.length);
     ace_buffer_free(&text);
     return written;
 }
 
-static bool write_map(ace_buffer *out, const msgpack_object_map *value)
+static bool write_map(ace_buffer *out, const msgpack_object_map *value, bool in_key)
 {
     if (!ace_buffer_append_text(out, "{")) {
         return false;
     }
     for (uint32_t i = 0; i < value->size; i++) {
-        if ((i > 0 && !ace_buffer_append_text(out, ", ")) || !write_key(out, &value->ptr[i].key) ||
-            !ace_buffer_append_text(out, ": ") || !write_value(out, &value->ptr[i].val)) {
+        if ((i > 0 && !ace_buffer_append_text(out, ", ")) ||
+            !write_key(out, &value->ptr[i].key, in_key) || !ace_buffer_append_text(out, ": ") ||
+            !write_value(out, &value->ptr[i].val, in_key)) {
             return false;
         }
     }
     return ace_buffer_append_text(out, "}");
 }
 
-static bool write_value(ace_buffer *out, const msgpack_object *value)
+static bool write_value(ace_buffer *out, const msgpack_object *value, bool in_key)
 {
     switch (value->type) {
     case MSGPACK_OBJECT_BOOLEAN:
@@ -219,9 +226,9 @@ static bool write_value(ace_buffer *out, const msgpack_object *value)
     case MSGPACK_OBJECT_EXT:
         return write_extension(out, &value->via.ext);
     case MSGPACK_OBJECT_ARRAY:
-        return write_array(out, &value->via.array);
+        return write_array(out, &value->via.array, in_key);
     case MSGPACK_OBJECT_MAP:
-        return write_map(out, &value->via.map);
+        return write_map(out, &value->via.map, in_key);
     default:
         return ace_buffer_append_text(out, "null");
     }
@@ -239,7 +246,7 @@ static ace_code write_unpacked(ace_bytes body, ace_buffer *buffer, ace_error **e
         code = ace_fail_memory(error);
     } else if (result != MSGPACK_UNPACK_SUCCESS && result != MSGPACK_UNPACK_EXTRA_BYTES) {
         code = ace_fail(error, ACE_DECODE, "not MessagePack: refused by msgpack-c");
-    } else if (!write_value(buffer, &unpacked.data)) {
+    } else if (!write_value(buffer, &unpacked.data, false)) {
         code = ace_fail_memory(error);
     }
     msgpack_unpacked_destroy(&unpacked);

@@ -286,6 +286,21 @@ START_TEST(every_body_that_passes_is_one_for_msgpack_c)
 }
 END_TEST
 
+START_TEST(maps_that_are_keys_of_maps_do_not_grow_without_bound)
+{
+    enum { MAPS = 30 };
+    uint8_t bytes[2 * MAPS + 1];
+    memset(bytes, 0x81, MAPS);
+    bytes[MAPS] = 0x01;
+    memset(bytes + MAPS + 1, 0xc0, MAPS);
+    ace_buffer out = ACE_BUFFER_INIT;
+    ck_assert_int_eq(ace_msgpack_to_json((ace_bytes){bytes, sizeof bytes}, &out, NULL), ACE_OK);
+    char *text = ace_buffer_take_text(&out);
+    ck_assert_str_eq(text, "{\"{\\\"...\\\": null}\": null}");
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("codec msgpack");
@@ -298,6 +313,7 @@ int main(void)
     tcase_add_test(tests, a_claimed_count_allocates_nothing_before_it_is_refused);
     tcase_add_test(tests, thirty_two_levels_are_read_and_thirty_three_are_not);
     tcase_add_test(tests, closing_a_level_makes_room_for_another);
+    tcase_add_test(tests, maps_that_are_keys_of_maps_do_not_grow_without_bound);
     tcase_add_loop_test(tests, every_body_that_passes_is_one_for_msgpack_c, 0, 3);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
