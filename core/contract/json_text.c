@@ -104,16 +104,22 @@ ace_code ace_json_read(const char *text, size_t length, json_t **json, ace_error
     return ACE_OK;
 }
 
+static const char value_mark[] = "\0integer:";
+
+bool ace_json_reads_as_big_integer(ace_bytes text)
+{
+    const size_t width = sizeof value_mark - 1;
+    return text.length >= width && memcmp(text.data, value_mark, width) == 0;
+}
+
 bool ace_json_big_integer(const json_t *json, ace_bytes *digits)
 {
-    static const char mark[] = "\0integer:";
-    const size_t width = sizeof mark - 1;
-    size_t length = json_string_length(json);
-    if (!json_is_string(json) || length <= width ||
-        memcmp(json_string_value(json), mark, width) != 0) {
+    const size_t width = sizeof value_mark - 1;
+    ace_bytes text = {(const uint8_t *)json_string_value(json), json_string_length(json)};
+    if (!json_is_string(json) || text.length == width || !ace_json_reads_as_big_integer(text)) {
         return false;
     }
-    *digits = (ace_bytes){(const uint8_t *)json_string_value(json) + width, length - width};
+    *digits = (ace_bytes){text.data + width, text.length - width};
     return true;
 }
 

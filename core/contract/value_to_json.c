@@ -140,10 +140,16 @@ static bool plain_keeps_the_type(uint8_t kind)
            kind == AMQP_FIELD_KIND_VOID || kind == AMQP_FIELD_KIND_ARRAY;
 }
 
+/* What anybody may put into a header must not become a piece of JSON by itself. */
+static bool is_plain_text(amqp_bytes_t text)
+{
+    return ace_utf8_is_valid(text.bytes, text.len) &&
+           !ace_json_reads_as_big_integer(ace_bytes_from_amqp(text));
+}
+
 json_t *ace_value_to_json(const amqp_field_value_t *value, bool typed)
 {
-    bool not_text = value->kind == AMQP_FIELD_KIND_UTF8 &&
-                    !ace_utf8_is_valid(value->value.bytes.bytes, value->value.bytes.len);
+    bool not_text = value->kind == AMQP_FIELD_KIND_UTF8 && !is_plain_text(value->value.bytes);
     if (not_text) {
         return json_pack("{s:s, s:o}", "type", "longstr", "base64",
                          base64_json(value->value.bytes));

@@ -195,6 +195,28 @@ START_TEST(nesting_as_deep_as_a_table_may_be_reads)
 }
 END_TEST
 
+/* In between, a large integer is a string of our own; a header may hold the very same. */
+START_TEST(no_text_of_a_header_becomes_json_by_itself)
+{
+    static const char text[] = "\0integer:1, \"injected\": 2";
+    ace_table table = ACE_TABLE_INIT;
+    ace_table again = ACE_TABLE_INIT;
+    ace_bytes value = {(const uint8_t *)text, sizeof text - 1};
+    ck_assert_int_eq(ace_table_set_longstr(&table, "a", value, NULL), ACE_OK);
+    json_t *json = ace_table_to_json(&table.table, true);
+    char *written = ace_json_write(json);
+    json_t *read = json_of(written);
+    ck_assert_uint_eq(json_object_size(read), 1);
+    ck_assert_int_eq(ace_table_from_json(read, "headers", &again, NULL), ACE_OK);
+    ck_assert(ace_table_equal(&table.table, &again.table));
+    json_decref(read);
+    free(written);
+    json_decref(json);
+    ace_table_release(&again);
+    ace_table_release(&table);
+}
+END_TEST
+
 START_TEST(a_name_inside_a_table_has_255_bytes_at_most)
 {
     char text[300] = "{\"a\": {\"";
@@ -260,6 +282,7 @@ int main(void)
     tcase_add_test(tests, json_that_does_not_read_has_its_place);
     tcase_add_test(tests, integers_inside_strings_are_left_alone);
     tcase_add_test(tests, nesting_as_deep_as_a_table_may_be_reads);
+    tcase_add_test(tests, no_text_of_a_header_becomes_json_by_itself);
     tcase_add_test(tests, a_name_inside_a_table_has_255_bytes_at_most);
     tcase_add_test(tests, nesting_deeper_than_a_table_may_be_is_refused);
     tcase_add_test(tests, base64_is_strict_and_comes_back);
