@@ -14,6 +14,7 @@
 #define RECONNECTS 1
 #define HAS_POLICY 2
 #define IS_JSON    4
+#define WAITS_HERE 8
 
 typedef struct program {
     acemq_connection *mq;
@@ -21,6 +22,7 @@ typedef struct program {
     acemq_publisher *publisher;
     uint8_t options;
     int confirms; /* callbacks that are still to come */
+    bool declining;
 } program;
 
 static void check(acemq_status status, acemq_error *error)
@@ -58,6 +60,9 @@ static void open_consumer(program *program)
     acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
     acemq_consumer_free(program->consumer);
     program->consumer = NULL;
+    if ((program->options & WAITS_HERE) != 0) {
+        acemq_policy_threshold(policy, 0);
+    }
     options.retry = (program->options & HAS_POLICY) != 0 ? policy : NULL;
     options.codec = (program->options & IS_JSON) != 0 ? acemq_codec_builtin("json") : NULL;
     options.timeout = 2000;
@@ -140,6 +145,27 @@ static void take(program *program, uint8_t choice)
     acemq_delivery_free(delivery);
 }
 
+static bool decline(program *program)
+{
+    program->declining = !program->declining;
+    return program->declining;
+}
+
+static int filter(const acemq_delivery *delivery, void *user)
+{
+    FUZZ_DEMAND(acemq_delivery_all_headers(delivery) != NULL);
+    (void)acemq_delivery_property(delivery, ACEMQ_PROPERTY_MESSAGE_ID);
+    return !decline(user);
+}
+
+static void count_dead_letters(program *program)
+{
+    acemq_error *error = NULL;
+    uint64_t pending = 0;
+    check(acemq_replay_pending(program->mq, "orders", ACEMQ_DEAD_LETTERS, 500, &pending, &error),
+          error);
+}
+
 static void replay(program *program)
 {
     acemq_error *error = NULL;
@@ -147,6 +173,8 @@ static void replay(program *program)
     acemq_replay_result result = {.size = sizeof result};
     options.max = 2;
     options.timeout = 500;
+    options.filter = filter;
+    options.filter_user = program;
     check(acemq_replay(program->mq, "orders", &options, &result, &error), error);
 }
 
@@ -159,21 +187,28 @@ static void browse(program *program)
     options.timeout = 500;
     acemq_status status = acemq_browser_open(program->mq, "orders", &options, &browser, &error);
     check(status, error);
-    if (status == ACEMQ_OK) {
+    for (int left = 3; status == ACEMQ_OK && left > 0; left--) {
         error = NULL;
-        check(acemq_browser_next(browser, &delivery, &error), error);
+        status = acemq_browser_next(browser, &delivery, &error);
+        check(status, error);
+        if (status == ACEMQ_OK && delivery != NULL && left == 2) {
+            error = NULL;
+            check(acemq_browser_remove(browser, &error), error);
+        }
     }
     acemq_browser_free(browser);
 }
 
-static void apply(program *program)
+static void apply(program *program, bool dry)
 {
     acemq_error *error = NULL;
     acemq_topology *topology = acemq_topology_new();
     acemq_plan *plan = NULL;
     acemq_topology_bind(topology, "amq.topic", "orders", "order.*");
     acemq_topology_partitioned(topology, "payments", 2);
-    check(acemq_topology_apply(program->mq, topology, 500, &plan, &error), error);
+    check(dry ? acemq_topology_dry_run(program->mq, topology, 500, &plan, &error)
+              : acemq_topology_apply(program->mq, topology, 500, &plan, &error),
+          error);
     acemq_plan_free(plan);
     acemq_topology_free(topology);
 }
@@ -202,13 +237,13 @@ static void call(program *program, uint8_t choice)
         publish_async(program);
         break;
     case 3:
-        replay(program);
+        (choice / 8 % 2 == 0 ? replay : count_dead_letters)(program);
         break;
     case 4:
         browse(program);
         break;
     case 5:
-        apply(program);
+        apply(program, choice / 8 % 2 != 0);
         break;
     case 6:
         take_events(program);

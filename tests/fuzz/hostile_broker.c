@@ -98,6 +98,43 @@ static void send_start(hostile_connection *at)
     ace_arena_free(&arena);
 }
 
+static void append_body(hostile_connection *at, uint16_t channel, ace_bytes list, ace_bytes body)
+{
+    ace_buffer payload = ACE_BUFFER_INIT;
+    ace_buffer wire = ACE_BUFFER_INIT;
+    uint8_t head[12] = {0, 60};
+    head[10] = (uint8_t)(body.length >> 8);
+    head[11] = (uint8_t)body.length;
+    FUZZ_DEMAND(ace_buffer_append(&payload, head, sizeof head) &&
+                ace_buffer_append(&payload, list.data, list.length));
+    FUZZ_DEMAND(ace_frame_write(&wire, ACE_FRAME_HEADER, channel,
+                                (ace_bytes){payload.data, payload.length}, 0, NULL) == ACE_OK);
+    FUZZ_DEMAND(ace_frame_write_body(&wire, channel, body, 131072, NULL) == ACE_OK);
+    memory_stream_feed(at->stream, (ace_bytes){wire.data, wire.length});
+    ace_buffer_free(&payload);
+    ace_buffer_free(&wire);
+}
+
+/* A message of the input's, where it has more to say. */
+static void answer_get(hostile_connection *at, uint16_t channel, fuzz_input *input)
+{
+    amqp_basic_get_empty_t empty = {.cluster_id = amqp_empty_bytes};
+    if (fuzz_take_byte(input) % 2 == 0) {
+        send(at, channel, AMQP_BASIC_GET_EMPTY_METHOD, &empty);
+        return;
+    }
+    amqp_basic_get_ok_t method = {.delivery_tag = ++at->delivered,
+                                  .exchange = amqp_empty_bytes,
+                                  .routing_key = amqp_cstring_bytes("orders.dlq"),
+                                  .message_count = fuzz_take_byte(input)};
+    ace_buffer list = ACE_BUFFER_INIT;
+    ace_bytes text = fuzz_take_counted(input);
+    fuzz_append_properties(input, &list);
+    send(at, channel, AMQP_BASIC_GET_OK_METHOD, &method);
+    append_body(at, channel, (ace_bytes){list.data, list.length}, text);
+    ace_buffer_free(&list);
+}
+
 static void answer_publish(hostile_connection *at, uint16_t channel)
 {
     amqp_basic_ack_t ack = {.delivery_tag = ++at->published};
@@ -106,7 +143,8 @@ static void answer_publish(hostile_connection *at, uint16_t channel)
 
 static void answer_named(hostile_connection *at, const hostile_request *request)
 {
-    amqp_queue_declare_ok_t declared = {.queue = amqp_cstring_bytes(request->name)};
+    amqp_queue_declare_ok_t declared = {.queue = amqp_cstring_bytes(request->name),
+                                        .message_count = 2};
     amqp_basic_consume_ok_t consuming = {.consumer_tag = amqp_cstring_bytes(request->name)};
     if (request->id == AMQP_QUEUE_DECLARE_METHOD) {
         send(at, request->channel, AMQP_QUEUE_DECLARE_OK_METHOD, &declared);
@@ -116,12 +154,12 @@ static void answer_named(hostile_connection *at, const hostile_request *request)
 }
 
 /* Most answers are the method with the next number and no field that matters. */
-static void answer(hostile_connection *at, const hostile_request *request)
+static void answer(hostile_connection *at, const hostile_request *request, fuzz_input *input)
 {
     static const amqp_connection_tune_t tune = {
         .channel_max = 2047, .frame_max = 131072, .heartbeat = 10};
     static const union {
-        amqp_basic_get_empty_t empty;
+        amqp_queue_delete_ok_t deleted;
         uint8_t bytes[128];
     } nothing = {.bytes = {0}};
     switch (request->id) {
@@ -148,7 +186,7 @@ static void answer(hostile_connection *at, const hostile_request *request)
         answer_named(at, request);
         break;
     case AMQP_BASIC_GET_METHOD:
-        send(at, request->channel, AMQP_BASIC_GET_EMPTY_METHOD, &nothing);
+        answer_get(at, request->channel, input);
         break;
     default:
         send(at, request->channel, request->id + 1, &nothing);
@@ -156,7 +194,7 @@ static void answer(hostile_connection *at, const hostile_request *request)
     }
 }
 
-static bool answer_next(hostile_connection *at)
+static bool answer_next(hostile_connection *at, fuzz_input *input)
 {
     if (at->request_count == 0) {
         return false;
@@ -164,28 +202,11 @@ static bool answer_next(hostile_connection *at)
     hostile_request request = at->requests[0];
     at->request_count--;
     memmove(at->requests, at->requests + 1, at->request_count * sizeof *at->requests);
-    answer(at, &request);
+    answer(at, &request, input);
     return true;
 }
 
 /* --- what the input says -------------------------------------------------------------------- */
-
-static void append_body(hostile_connection *at, ace_bytes list, ace_bytes body)
-{
-    ace_buffer payload = ACE_BUFFER_INIT;
-    ace_buffer wire = ACE_BUFFER_INIT;
-    uint8_t head[12] = {0, 60};
-    head[10] = (uint8_t)(body.length >> 8);
-    head[11] = (uint8_t)body.length;
-    FUZZ_DEMAND(ace_buffer_append(&payload, head, sizeof head) &&
-                ace_buffer_append(&payload, list.data, list.length));
-    FUZZ_DEMAND(ace_frame_write(&wire, ACE_FRAME_HEADER, at->consuming,
-                                (ace_bytes){payload.data, payload.length}, 0, NULL) == ACE_OK);
-    FUZZ_DEMAND(ace_frame_write_body(&wire, at->consuming, body, 131072, NULL) == ACE_OK);
-    memory_stream_feed(at->stream, (ace_bytes){wire.data, wire.length});
-    ace_buffer_free(&payload);
-    ace_buffer_free(&wire);
-}
 
 /* A delivery as the client expects it, but for properties and body. */
 static void deliver(hostile_connection *at, fuzz_input *input)
@@ -200,7 +221,7 @@ static void deliver(hostile_connection *at, fuzz_input *input)
     fuzz_append_properties(input, &list);
     if (at->consuming != 0) {
         send(at, at->consuming, AMQP_BASIC_DELIVER_METHOD, &method);
-        append_body(at, (ace_bytes){list.data, list.length}, body);
+        append_body(at, at->consuming, (ace_bytes){list.data, list.length}, body);
     }
     ace_buffer_free(&list);
 }
@@ -221,10 +242,10 @@ static void take_step(hostile_broker *broker)
     ace_buffer wire = ACE_BUFFER_INIT;
     switch (step % 8) {
     case 3:
-        (void)answer_next(at);
+        (void)answer_next(at, input);
         break;
     case 4:
-        while (answer_next(at)) {
+        while (answer_next(at, input)) {
         }
         break;
     case 5:
@@ -269,7 +290,7 @@ bool hostile_broker_turn(void *user)
     for (size_t i = 0; i < broker->count; i++) {
         hostile_connection *at = &broker->connections[i];
         read_client(at);
-        while (at->trust > 0 && answer_next(at)) {
+        while (at->trust > 0 && answer_next(at, broker->input)) {
             at->trust -= at->trust < TRUST_FOREVER ? 1 : 0;
             any = true;
         }

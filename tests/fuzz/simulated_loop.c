@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define MOST_WATCHES 8
 #define MOST_THREADS 16
@@ -97,6 +98,11 @@ bool ace_loop_post(ace_loop *loop, ace_task *task)
 bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
 {
     return ace_loop_post(loop, task);
+}
+
+void ace_loop_expect(ace_loop *loop)
+{
+    (void)loop;
 }
 
 void ace_loop_hurry(ace_loop *loop)
@@ -346,6 +352,7 @@ bool __wrap_ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex,
 ace_code __wrap_ace_thread_start(ace_thread *thread, const char *name, ace_thread_body *body,
                                  void *user, ace_error **error);
 int __wrap_pthread_detach(pthread_t thread);
+int __wrap_nanosleep(const struct timespec *wait, struct timespec *left);
 
 bool __wrap_ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex, int64_t deadline)
 {
@@ -375,5 +382,14 @@ ace_code __wrap_ace_thread_start(ace_thread *thread, const char *name, ace_threa
 int __wrap_pthread_detach(pthread_t thread)
 {
     (void)thread;
+    return 0;
+}
+
+int __wrap_nanosleep(const struct timespec *wait, struct timespec *left)
+{
+    (void)left;
+    int64_t end = simulated_time_now() + wait->tv_sec * 1000 + wait->tv_nsec / 1000000;
+    while (simulation_run(end)) {
+    }
     return 0;
 }
