@@ -18,6 +18,8 @@
 #define LARGEST_BODY ((size_t)1024 * 1024 * 1024)
 #define TRY_EVERY    250 /* ms between two attempts to connect */
 
+#define LEAST_CLOSE ACEMQ_SECOND /* a broker that answers has gone by then */
+
 static struct {
     const char *exchange;
     const char *key;
@@ -274,7 +276,8 @@ static int publish(const cli_call *call, const char *url, const cli_bytes *body,
     }
     int status = send_all(call, url, &sending, body, lines);
     acemq_publisher_free(sending.publisher);
-    cli_disconnect(sending.mq);
+    cli_disconnect_within(sending.mq,
+                          settings.timeout < LEAST_CLOSE ? LEAST_CLOSE : settings.timeout);
     cli_tally_print(&sending.tally, call->json);
     if (!cli_tally_all_confirmed(&sending.tally) || cli_interrupted()) {
         status = CLI_FAILED;

@@ -87,9 +87,14 @@ int cli_connect(const cli_call *call, acemq_connection **mq)
 
 void cli_disconnect(acemq_connection *mq)
 {
+    cli_disconnect_within(mq, CLOSE_TIMEOUT);
+}
+
+void cli_disconnect_within(acemq_connection *mq, int64_t timeout)
+{
     if (mq != NULL) {
         acemq_cancel_reset(cli_cancel()); /* what was asked for is an orderly end */
-        (void)acemq_connection_close(mq, CLOSE_TIMEOUT, NULL);
+        (void)acemq_connection_close(mq, timeout < CLOSE_TIMEOUT ? timeout : CLOSE_TIMEOUT, NULL);
         acemq_connection_free(mq);
     }
 }

@@ -23,5 +23,7 @@ acemq_status cli_connect_to(const cli_call *call, const char *url, int64_t timeo
 
 /* Closes in an orderly way and frees. NULL is fine. */
 void cli_disconnect(acemq_connection *mq);
+/* The same, and a broker that does not answer is waited for no longer than that, in ms. */
+void cli_disconnect_within(acemq_connection *mq, int64_t timeout);
 
 #endif

@@ -46,11 +46,11 @@ ids_of_the_first_hundred() {
         pending "$queue" 'd["ready"] == 250'
 }
 
-# begin_lines: a publisher in the background that reads its lines from descriptor 9.
+# begin_lines [TIMEOUT]: a publisher in the background that reads its lines from descriptor 9.
 begin_lines() {
     rm -f "$scratch/lines"
     mkfifo "$scratch/lines"
-    "$ACEMQ_CLI" publish "$queue" --lines --json --timeout 20s <"$scratch/lines" >"$scratch/told" 2>"$scratch/told.err" &
+    "$ACEMQ_CLI" publish "$queue" --lines --json --timeout "${1:-20s}" <"$scratch/lines" >"$scratch/told" 2>"$scratch/told.err" &
     publisher=$!
     exec 9>"$scratch/lines"
 }
@@ -190,10 +190,39 @@ has_some() {
     run 0 pending "$1" --url "$2" --json && is 'd["ready"] > 100'
 }
 
+# One message is unknown at its timeout, and the close is not waited for much longer.
+answers_no_more() {
+    local started status=0 began
+    start_process "$ACEMQ_CLI" broker --listen 127.0.0.1:0 >"$scratch/silent"
+    await 20 test -s "$scratch/silent" || return
+    local broker=$started url
+    url=$(cat "$scratch/silent")
+    echo '{"queues": [{"name": "q", "type": "classic"}]}' | run 0 topology apply - --url "$url" || return
+    local -x ACEMQ_URL=$url
+    local queue=q publisher
+    begin_lines 1s
+    echo one >&9
+    await 20 holds_one q "$url" >"$scratch/ignored" 2>&1
+    kill -STOP "$broker"
+    began=$SECONDS
+    echo two >&9
+    exec 9>&-
+    wait "$publisher" || status=$?
+    began=$((SECONDS - began))
+    kill -CONT "$broker"
+    kill "$broker"
+    ((status == 1 && began <= 4)) && json "$scratch/told" 'd["confirmed"] == 1 and d["unknown"] == 1'
+}
+
+holds_one() {
+    run 0 pending "$1" --url "$2" --json && is 'd["ready"] == 1'
+}
+
 check "a broker that is away is tried until the timeout" given_up_after
 check "lines that could not be sent are refused" lines_are_refused
 check "endless lines are not waited for" endless_lines_are_refused
 check "a broker that goes away while many are sent" goes_away "$(free_port)"
+check "a broker that answers no more" answers_no_more
 check "a broker that comes back is found" comes_back "$(free_port)"
 
 wrong_password() {
