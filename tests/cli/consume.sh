@@ -37,12 +37,12 @@ binary_bodies() {
 
 # Nothing more may be delivered while the last one is settled: a quorum queue would put that to its end.
 one_at_a_time_keeps_the_order_of_a_quorum_queue() {
-    local quorum=$queue.quorum number
+    local quorum=$queue.quorum
     echo "{\"queues\": [{\"name\": \"$quorum\"}]}" >"$scratch/queue.json"
     : >"$scratch/order"
     seq 1 6 >"$scratch/lines"
     run 0 topology apply "$scratch/queue.json" && run 0 publish "$quorum" --lines --file "$scratch/lines" --timeout 20s || return
-    for number in 1 2 3 4 5 6; do
+    for _ in 1 2 3 4 5 6; do
         run 0 consume "$quorum" --max 1 --json --exec "cat >>'$scratch/order'; echo >>'$scratch/order'" || return
     done
     cmp "$scratch/lines" "$scratch/order"
