@@ -6,6 +6,7 @@
 #include "support/trial_recorder.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,79 @@ START_TEST(killed_before_publish_it_is_still_a_dead_letter)
 }
 END_TEST
 
+/* --- a connection that is lost instead --- */
+
+#define BASIC_GET_OK 0x003c0047u
+
+typedef struct cut {
+    atomic_int got;
+    int at;
+} cut;
+
+static trial_pass cut_there(trial_frame *frame, void *user)
+{
+    cut *self = user;
+    bool counts = !frame->from_client && frame->method == BASIC_GET_OK;
+    return counts && atomic_fetch_add(&self->got, 1) + 1 == self->at ? TRIAL_CUT : TRIAL_FORWARD;
+}
+
+/* Half are declined, and so are held when the connection goes. */
+static int decline_odd(const acemq_delivery *delivery, void *user)
+{
+    (void)user;
+    return atoi(acemq_envelope_id(acemq_delivery_envelope(delivery))) % 2 == 0;
+}
+
+START_TEST(a_connection_lost_in_the_midst_ends_the_pass_and_loses_nothing)
+{
+    enum { COUNT = 20 };
+    trial self;
+    trial_recorder seen;
+    acemq_connection *mq = NULL;
+    cut set = {.at = 12};
+    acemq_replay_options options = ACEMQ_REPLAY_OPTIONS_INIT;
+    acemq_replay_result result = {.size = sizeof result};
+    trial_begin_listening(&self, _i);
+    const char *source = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
+    const char *dead = trial_derived(&self, source, ".dlq");
+    trial_record(&seen, self.mq, source, NULL, NULL, trial_reject, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "%d", i);
+        trial_publish(&self, source, id, "x", 1);
+    }
+    trial_wait_ready(&self, dead, COUNT, PATIENCE);
+    trial_record_end(&seen);
+    trial_proxy *proxy = trial_proxy_start(trial_port(&self), cut_there, &set);
+    trial_must(acemq_connect(trial_proxy_url(proxy), NULL, &mq, trial_error()));
+    options.filter = decline_odd;
+    trial_must_fail(ACEMQ_E_CONNECTION_LOST,
+                    acemq_replay(mq, source, &options, &result, trial_error()));
+    ck_assert_uint_le(result.replayed, COUNT / 2);
+    trial_close(mq);
+    trial_proxy_stop(proxy);
+    /* What was on its way may be in both places; again, and each even one is home at least once. */
+    int64_t deadline = trial_now() + PATIENCE;
+    while (trial_ready(&self, source) + trial_ready(&self, dead) < COUNT) {
+        ck_assert_int_lt(trial_now(), deadline);
+        trial_sleep(20);
+    }
+    trial_must(acemq_replay(self.mq, source, &options, &result, trial_error()));
+    trial_wait_ready(&self, dead, COUNT / 2, PATIENCE);
+    trial_sight home[2 * COUNT];
+    bool there[COUNT] = {false};
+    size_t count = trial_browse(&self, source, home, 2 * COUNT);
+    for (size_t i = 0; i < count; i++) {
+        there[atoi(acemq_envelope_id(home[i].envelope))] = true;
+        trial_sight_free(&home[i]);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        ck_assert_int_eq(there[i], i % 2 == 0);
+    }
+    trial_end(&self);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("replay killed");
@@ -142,6 +216,8 @@ int main(void)
     tcase_add_loop_test(cases, killed_between_publish_and_ack_it_is_in_both_places_under_one_id, 0,
                         TRIAL_BROKERS);
     tcase_add_loop_test(cases, killed_before_publish_it_is_still_a_dead_letter, 0, TRIAL_BROKERS);
+    tcase_add_loop_test(cases, a_connection_lost_in_the_midst_ends_the_pass_and_loses_nothing, 0,
+                        TRIAL_BROKERS);
     suite_add_tcase(suite, cases);
     return trial_run(suite);
 }
