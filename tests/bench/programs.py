@@ -1,0 +1,71 @@
+"""What tests/bench/run and tests/bench/costs share: building the programs, running them, and the broker."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("ACEMQ_BENCH_BUILD", ROOT / "build" / "bench"))
+BROKER = ROOT / "packaging" / "broker"
+PROGRAM_LIMIT = 600  # seconds
+QUEUE = "acemq.bench"
+BODY = 256  # bytes
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+def build():
+    configure = ["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DACEMQ_BENCH=ON"]
+    for command in (configure, ["cmake", "--build", BUILD, "--target", "bench_ours", "bench_reference"]):
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode != 0:
+            say(done.stdout + done.stderr)
+            sys.exit("the programs could not be built")
+
+
+def run_program(side, arguments, environment, launcher=()):
+    """What it prints, read, and its standard error."""
+    command = [*launcher, BUILD / "bench" / f"bench_{side}", *arguments]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PROGRAM_LIMIT)
+    if done.returncode != 0:
+        sys.exit(f"bench_{side} {' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
+    return json.loads(done.stdout), done.stderr
+
+
+def program(side, arguments, environment):
+    return run_program(side, arguments, environment)[0]
+
+
+def fill(count, environment):
+    """The queue holds so many messages and no other."""
+    program("ours", ["fill", "--queue", QUEUE, "--count", str(count), "--size", str(BODY)], environment)
+
+
+def control_broker(command):
+    done = subprocess.run([BROKER, command], capture_output=True, text=True)
+    if done.returncode != 0:
+        say(done.stderr)
+        sys.exit(f"packaging/broker {command} failed")
+    return done.stdout.strip()
+
+
+class Broker:
+    """The one that ACEMQ_TEST_URL names, or one of our own while the measurements last."""
+
+    def __enter__(self):
+        self.environment = dict(os.environ)
+        self.is_ours = "ACEMQ_TEST_URL" not in os.environ
+        if self.is_ours:
+            os.environ.setdefault("ACEMQ_BROKER_HOME", str(BUILD / "broker"))
+            say("starting RabbitMQ")
+            control_broker("start")
+            self.environment["ACEMQ_TEST_URL"] = control_broker("url")
+        return self.environment
+
+    def __exit__(self, *_):
+        if self.is_ours:
+            control_broker("remove")
