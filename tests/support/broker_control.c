@@ -177,6 +177,7 @@ json_t *broker_control_bindings(const char *prefix)
 
 void broker_control_delete(const char *prefix)
 {
+    char *program = getenv("ACEMQ_TEST_BROKER_CONTROL");
     char expression[1024];
     snprintf(expression, sizeof expression,
              "[rabbit_amqqueue:delete(Q, false, false, <<\"trial\">>) ||"
@@ -186,5 +187,19 @@ void broker_control_delete(const char *prefix)
              " E <- rabbit_exchange:list_names(),"
              " string:prefix(element(4, E), <<\"%s\">>) =/= nomatch], ok.",
              prefix, prefix);
-    free(broker_control_ctl("eval", expression, NULL));
+    char *arguments[] = {program, "ctl", "-q", "eval", expression, NULL};
+    posix_spawn_file_actions_t actions;
+    pid_t process;
+    int status = -1;
+    if (program == NULL || posix_spawn_file_actions_init(&actions) != 0) {
+        return;
+    }
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (posix_spawn(&process, program, &actions, NULL, arguments, environ) == 0) {
+        waitpid(process, &status, 0);
+    }
+    posix_spawn_file_actions_destroy(&actions);
+    if (status != 0) {
+        fprintf(stderr, "what starts with %s could not be deleted from RabbitMQ\n", prefix);
+    }
 }

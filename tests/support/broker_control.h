@@ -22,7 +22,7 @@ json_t *broker_control_queues(const char *prefix);
 /* The bindings of those queues, those of the default exchange left out: source_name,
  * destination_name, routing_key. */
 json_t *broker_control_bindings(const char *prefix);
-/* Deletes queues and exchanges by prefix. */
+/* Deletes queues and exchanges by prefix. Outside a test: a failure is only told. */
 void broker_control_delete(const char *prefix);
 
 #endif

@@ -66,10 +66,22 @@ bool trial_is_long(void)
     return asked != NULL && asked[0] != '\0';
 }
 
+/* The program's own id, also in the children that run its tests: one clean-up serves them all. */
+static int program_id;
+
+static void clean_up(void)
+{
+    char prefix[32];
+    snprintf(prefix, sizeof prefix, "trial-%d-", program_id);
+    broker_control_delete(prefix);
+}
+
 int trial_run(Suite *suite)
 {
     SRunner *runner = srunner_create(suite);
+    program_id = (int)getpid();
     srunner_run_all(runner, CK_NORMAL);
+    clean_up();
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -88,7 +100,7 @@ static void choose_prefix(trial *self, int broker)
     memset(self, 0, sizeof *self);
     self->broker = broker;
     clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(self->prefix, sizeof self->prefix, "trial-%d-%lx", (int)getpid(),
+    snprintf(self->prefix, sizeof self->prefix, "trial-%d-%lx", program_id,
              (unsigned long)(now.tv_sec * 1000000 + now.tv_nsec / 1000));
 }
 
@@ -156,9 +168,6 @@ void trial_end(trial *self)
 {
     trial_close(self->mq);
     acemq_broker_free(self->listening);
-    if (self->broker == TRIAL_RABBITMQ) {
-        broker_control_delete(self->prefix);
-    }
     trial_error();
 }
 

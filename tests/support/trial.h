@@ -31,7 +31,7 @@ void trial_begin_with(trial *self, int broker, const acemq_connect_options *opti
 /* The memory broker listens on a port, so that proxies, child processes and foreign clients reach
  * it; RabbitMQ does so anyway. */
 void trial_begin_listening(trial *self, int broker);
-/* Closes, and takes everything off RabbitMQ whose name starts with the trial's prefix. */
+/* Closes. What it declared on RabbitMQ goes when trial_run() ends. */
 void trial_end(trial *self);
 /* A further client of the same broker; freed by the caller. */
 acemq_connection *trial_connect(const trial *self, const acemq_connect_options *options);
@@ -79,7 +79,7 @@ acemq_policy *trial_policy(const char *text);
 
 /* Whether ACEMQ_TEST_LONG asks for what takes longer. */
 bool trial_is_long(void);
-/* Runs the suite; what main() returns. */
+/* Runs the suite, then takes off RabbitMQ what its trials declared; what main() returns. */
 int trial_run(Suite *suite);
 
 #endif
