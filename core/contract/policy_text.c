@@ -130,7 +130,8 @@ static ace_code read_factor(reader *in, double least, double most, const char *w
             at++;
         }
     }
-    char *digits = strndup(in->text + start, at - start);
+    ace_bytes spelled = {(const uint8_t *)in->text + start, at - start};
+    char *digits = ace_bytes_to_text(spelled);
     if (digits == NULL) {
         return ace_fail_memory(in->error);
     }
