@@ -8,6 +8,8 @@ readonly results=$build/results
 # What one program may take, in seconds, where nothing slows it down. A long run may take much longer.
 readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600
 readonly long_factor=20
+# The broker programs that nothing else may run beside.
+readonly alone='restart|blocked'
 
 export ACEMQ_BROKER_HOME=$build/broker
 export ACEMQ_TEST_BROKER_CONTROL=$ACEMQ_ROOT/packaging/broker
@@ -108,15 +110,24 @@ run_unit_programs() {
     pool_finish "$output"
 }
 
-# One after the other: some of them kill the broker.
+# Those that kill or stop the broker have it to themselves; the others, which mostly wait, share it.
 run_broker_programs() {
     local name
-    for name in "$@"; do
+    use_broker
+    for name in $(printf '%s\n' "$@" | grep -vE "$alone"); do
+        run_broker_program "$(nproc)" "$name"
+    done
+    pool_finish "$output"
+    for name in $(printf '%s\n' "$@" | grep -E "$alone"); do
         use_broker
-        pool_add 1 "$output" "$name" check "$(limit_s "$broker_limit_s")" \
-            "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$name"
+        run_broker_program 1 "$name"
         pool_finish "$output"
     done
+}
+
+run_broker_program() {
+    pool_add "$1" "$output" "$2" check "$(limit_s "$broker_limit_s")" \
+        "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$2"
 }
 
 run_broker_scripts() {
