@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define ACE_WIRE_WAIT  5000 /* milliseconds for an answer */
-#define ACE_WIRE_QUIET 60   /* milliseconds of silence that count as nothing coming */
+#define ACE_WIRE_WAIT  30000 /* milliseconds for an answer */
+#define ACE_WIRE_QUIET 60    /* milliseconds of silence that count as nothing coming */
 
 typedef struct ace_wire_client {
     ace_stream *stream;
