@@ -172,6 +172,32 @@ void trial_wait_seen(trial_recorder *self, size_t count, int64_t timeout)
                   (long)timeout, count);
 }
 
+static bool saw_text(const trial_recorder *self, const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < self->count; i++) {
+        const trial_sight *sight = &self->sights[i];
+        if (sight->length == length && memcmp(sight->body, text, length) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void trial_wait_text(trial_recorder *self, const char *text, int64_t timeout)
+{
+    int64_t deadline = trial_now() + timeout;
+    struct timespec until = {deadline / 1000, deadline % 1000 * 1000000};
+    int late = 0;
+    pthread_mutex_lock(&self->mutex);
+    while (!saw_text(self, text) && late == 0) {
+        late = pthread_cond_timedwait(&self->changed, &self->mutex, &until);
+    }
+    bool seen = saw_text(self, text);
+    pthread_mutex_unlock(&self->mutex);
+    ck_assert_msg(seen, "'%s' was not seen in %ld ms", text, (long)timeout);
+}
+
 size_t trial_seen(trial_recorder *self)
 {
     pthread_mutex_lock(&self->mutex);

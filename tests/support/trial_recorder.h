@@ -56,6 +56,8 @@ void trial_record_saying(trial_recorder *self, acemq_connection *mq, const char 
 void trial_record_verdict(trial_recorder *self, trial_verdict *verdict, void *user);
 /* Until so many calls were seen; fails the test after `timeout` ms. */
 void trial_wait_seen(trial_recorder *self, size_t count, int64_t timeout);
+/* Until this body was seen, however often others were: a lost line brings some of them twice. */
+void trial_wait_text(trial_recorder *self, const char *text, int64_t timeout);
 size_t trial_seen(trial_recorder *self);
 /* The call at `index`, from 0; valid until the recorder ends. Only once no more calls come. */
 const trial_sight *trial_sight_at(trial_recorder *self, size_t index);
