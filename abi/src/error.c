@@ -37,6 +37,9 @@ SAME_CODE(NACKED);
 SAME_CODE(REFUSED);
 SAME_CODE(UNKNOWN_OUTCOME);
 SAME_CODE(DECODE);
+SAME_CODE(STORE);
+SAME_CODE(STORE_FULL);
+SAME_CODE(FENCED);
 
 acemq_status acemq_error_code(const acemq_error *error)
 {
@@ -92,6 +95,7 @@ int acemq_error_is_fatal(const acemq_error *error)
     case ACEMQ_E_NOT_FOUND:
     case ACEMQ_E_DIFFERS:
     case ACEMQ_E_DECODE:
+    case ACEMQ_E_FENCED:
         return 1;
     default:
         return 0;

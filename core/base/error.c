@@ -76,6 +76,9 @@ static struct code_row code_rows[] = {
     ROW(ACE_REFUSED, true, "refused"),
     ROW(ACE_UNKNOWN_OUTCOME, true, "unknown_outcome"),
     ROW(ACE_DECODE, false, "decode"),
+    ROW(ACE_STORE, true, "store"),
+    ROW(ACE_STORE_FULL, true, "store_full"),
+    ROW(ACE_FENCED, false, "fenced"),
 };
 
 static struct code_row *row_of(ace_code code)

@@ -60,6 +60,11 @@ typedef enum ace_code {
 
     /* Bodies. */
     ACE_DECODE = 70,
+
+    /* Stores (sections 9 and 10): nothing was stored or changed. */
+    ACE_STORE = 80,      /* damaged, of another layout, or it answered with an error */
+    ACE_STORE_FULL = 81, /* no room is left */
+    ACE_FENCED = 82,     /* the claim is not this token's any more */
 } ace_code;
 
 typedef struct acemq_error ace_error;

@@ -58,7 +58,12 @@ enum {
     ACEMQ_E_UNKNOWN_OUTCOME = 63, /**< sent, but not confirmed: it may or may not have arrived */
 
     /* Bodies (section 13). */
-    ACEMQ_E_DECODE = 70
+    ACEMQ_E_DECODE = 70,
+
+    /* Stores (sections 9 and 10); nothing was stored or changed. */
+    ACEMQ_E_STORE = 80,      /**< damaged, of another layout, or it answered with an error */
+    ACEMQ_E_STORE_FULL = 81, /**< no room is left */
+    ACEMQ_E_FENCED = 82      /**< the claim was taken over, released, or is confirmed already */
 };
 
 /**

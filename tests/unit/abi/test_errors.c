@@ -39,6 +39,9 @@ static const struct {
     {ACEMQ_E_REFUSED, "refused"},
     {ACEMQ_E_UNKNOWN_OUTCOME, "unknown_outcome"},
     {ACEMQ_E_DECODE, "decode"},
+    {ACEMQ_E_STORE, "store"},
+    {ACEMQ_E_STORE_FULL, "store_full"},
+    {ACEMQ_E_FENCED, "fenced"},
 };
 
 START_TEST(every_code_has_its_stable_name)

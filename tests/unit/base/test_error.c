@@ -40,6 +40,9 @@ static const ace_code every_code[] = {
     ACE_REFUSED,
     ACE_UNKNOWN_OUTCOME,
     ACE_DECODE,
+    ACE_STORE,
+    ACE_STORE_FULL,
+    ACE_FENCED,
 };
 #define CODES (sizeof every_code / sizeof every_code[0])
 
@@ -79,6 +82,9 @@ static bool is_listed(ace_code code)
     case ACE_REFUSED:
     case ACE_UNKNOWN_OUTCOME:
     case ACE_DECODE:
+    case ACE_STORE:
+    case ACE_STORE_FULL:
+    case ACE_FENCED:
         return true;
     }
     return false;
