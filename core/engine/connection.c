@@ -108,6 +108,16 @@ static ace_code read_configuration(ace_connection *connection, const char *url,
     return code;
 }
 
+/* What an interceptor got wrong where that changes nothing. */
+static void interceptor_failed(const char *text, void *user)
+{
+    ace_connection *connection = user;
+    ace_event event = {
+        .kind = ACE_EVENT_INTERCEPTOR, .wait = -1, .source = "", .text = (char *)(uintptr_t)text};
+    ace_log_write(&connection->settings.log, ACE_LOG_ERROR, "%s", text);
+    ace_events_put(connection->events, &event);
+}
+
 static ace_code make_parts(ace_connection *connection, ace_error **error)
 {
     ace_code code = ace_events_new(EVENT_LIMIT, &connection->events, error);
@@ -140,6 +150,14 @@ static void end_parts(ace_connection *connection, int64_t deadline)
     ace_link_close(connection->publishing, deadline);
 }
 
+static void free_listener(ace_settled_listener *listener)
+{
+    if (listener != NULL && listener->destructor != NULL) {
+        listener->destructor(listener->user);
+    }
+    free(listener);
+}
+
 static void destroy(ace_connection *connection)
 {
     ace_link_free(connection->consuming);
@@ -148,6 +166,9 @@ static void destroy(ace_connection *connection)
     ace_events_free(connection->events);
     ace_settings_free(&connection->settings);
     ace_url_free(&connection->url);
+    ace_interceptors_destroy(&connection->interceptors);
+    ace_metrics_release(atomic_load(&connection->metrics));
+    free_listener(atomic_load(&connection->settled));
     ace_condition_destroy(&connection->quiet);
     ace_mutex_destroy(&connection->mutex);
     free(connection);
@@ -166,6 +187,13 @@ static ace_code make_record(ace_connection **out, ace_error **error)
     }
     code = ace_condition_init(&connection->quiet, error);
     if (code != ACE_OK) {
+        ace_mutex_destroy(&connection->mutex);
+        free(connection);
+        return code;
+    }
+    code = ace_interceptors_init(&connection->interceptors, interceptor_failed, connection, error);
+    if (code != ACE_OK) {
+        ace_condition_destroy(&connection->quiet);
         ace_mutex_destroy(&connection->mutex);
         free(connection);
         return code;
@@ -398,4 +426,32 @@ void ace_connection_describe(ace_connection *connection, ace_connection_status *
     status->open =
         status->publishing.state == ACE_LINK_OPEN && status->consuming.state == ACE_LINK_OPEN;
     status->blocked = status->publishing.blocked;
+}
+
+ace_code ace_connection_measure(ace_connection *connection, ace_metrics *metrics, ace_error **error)
+{
+    ace_metrics *nobody = NULL;
+    (void)ace_metrics_keep(metrics);
+    if (!atomic_compare_exchange_strong(&connection->metrics, &nobody, metrics)) {
+        ace_metrics_release(metrics);
+        return ace_fail(error, ACE_STATE, "the connection is measured already");
+    }
+    ace_publisher_measure(connection->publisher, metrics);
+    return ACE_OK;
+}
+
+ace_code ace_connection_listen_settled(ace_connection *connection,
+                                       const ace_settled_listener *listener, ace_error **error)
+{
+    ace_settled_listener *copy = malloc(sizeof *copy);
+    ace_settled_listener *nobody = NULL;
+    if (copy == NULL) {
+        return ace_fail_memory(error);
+    }
+    *copy = *listener;
+    if (!atomic_compare_exchange_strong(&connection->settled, &nobody, copy)) {
+        free(copy);
+        return ace_fail(error, ACE_STATE, "somebody listens to its settlements already");
+    }
+    return ACE_OK;
 }

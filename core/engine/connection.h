@@ -11,9 +11,12 @@
 #include "base/thread.h"
 #include "engine/cancel.h"
 #include "engine/events.h"
+#include "engine/interceptor.h"
 #include "engine/link.h"
+#include "engine/metrics.h"
 #include "engine/publisher.h"
 #include "engine/settings.h"
+#include "engine/settled.h"
 #include "engine/url.h"
 
 #include <stdbool.h>
@@ -53,6 +56,12 @@ typedef struct ace_connection_watch { /* turns what a link reports into events *
     bool blocked;
 } ace_connection_watch;
 
+typedef struct ace_settled_listener {
+    ace_settled_watch *told;
+    void *user;
+    void (*destructor)(void *user); /* may be NULL */
+} ace_settled_listener;
+
 struct acemq_connection {
     ace_handle handle;
     ace_settings settings; /* a copy; read-only once open, like the next two */
@@ -67,6 +76,11 @@ struct acemq_connection {
     ace_list members;
     bool closing;
     ace_connection_watch watches[2];
+
+    ace_interceptors interceptors;
+    _Atomic(ace_metrics *) metrics;          /* one reference; NULL until somebody measures */
+    _Atomic(ace_settled_listener *) settled; /* owned; NULL until somebody listens */
+    atomic_bool tells_settled;               /* by events */
 
     /* Something that whoever opened it keeps with it, set before it is shared: `release` is called,
      * when it is not NULL, as the last thing that the last ace_connection_release() does. */
@@ -99,6 +113,16 @@ ace_code ace_connection_add(ace_connection *connection, ace_member *member, ace_
 /* When this returns no hook is running and none will run (but for the one it is called from). Fine
  * when it is not on the list. */
 void ace_connection_remove(ace_connection *connection, ace_member *member);
+
+/* What happens through it from here on is counted and timed there; once. ACE_STATE: it is already.
+ */
+ace_code ace_connection_measure(ace_connection *connection, ace_metrics *metrics,
+                                ace_error **error);
+/* Called for every delivery that a receiver had, once it is off the consumer's hands, on the
+ * consuming loop's thread; once. The destructor is called with the connection's end. ACE_STATE:
+ * somebody listens already. ACE_OUT_OF_MEMORY. */
+ace_code ace_connection_listen_settled(ace_connection *connection,
+                                       const ace_settled_listener *listener, ace_error **error);
 
 typedef struct ace_connection_status {
     ace_link_description publishing; /* both errors are the caller's to free */

@@ -2,6 +2,7 @@
 
 #include "engine/consumer_state.h"
 #include "engine/consumer_subscription.h"
+#include "engine/consumer_watch.h"
 #include "engine/settle.h"
 
 #include <stdarg.h>
@@ -19,8 +20,10 @@ static ace_code take_one(ace_consumer *consumer, int64_t deadline, ace_cancel *c
         if (code != ACE_OK) {
             return code;
         }
-        if (!ace_consumer_is_stale(consumer, taken) && ace_consumer_prepare(consumer, taken)) {
+        if (!ace_consumer_is_stale(consumer, taken) && ace_consumer_prepare(consumer, taken) &&
+            ace_consumer_intercept(consumer, taken)) {
             atomic_fetch_add(&consumer->delivered, 1);
+            ace_watch_begun(taken);
             *delivery = taken;
             return ACE_OK;
         }
@@ -197,6 +200,7 @@ void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
     delivery->timer.fire = ace_settle_due;
     ace_list_append(&consumer->deliveries, &delivery->node);
     atomic_fetch_add(&consumer->in_flight, 1);
+    ace_watch_arrived(delivery);
     note_oddities(consumer, delivery);
     if (consumer->stopping) {
         ace_settle_return(delivery);

@@ -1,5 +1,6 @@
 /* The way of one delivery through its receiver, step by step (section 6 of the contract). */
 #include "engine/consumer_state.h"
+#include "engine/consumer_watch.h"
 
 static ace_bytes content_type_of(const ace_delivery *delivery)
 {
@@ -10,7 +11,7 @@ static ace_bytes content_type_of(const ace_delivery *delivery)
 }
 
 /* What cannot be reported is stale already, and the broker delivers it again. */
-static void report(ace_delivery *delivery, ace_happening what, const char *reason)
+void ace_consumer_judge(ace_delivery *delivery, ace_happening what, const char *reason)
 {
     if (ace_delivery_report(delivery, what, reason, NULL) == ACE_OUT_OF_MEMORY) {
         (void)ace_delivery_report(delivery, what, NULL, NULL);
@@ -29,7 +30,7 @@ bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery)
         return true;
     }
     ace_happening what = code == ACE_DECODE ? ACE_HAPPENED_UNDECODABLE : ACE_HAPPENED_FAILED;
-    report(delivery, what, ace_error_message(error));
+    ace_consumer_judge(delivery, what, ace_error_message(error));
     ace_error_free(error);
     return false;
 }
@@ -37,6 +38,7 @@ bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery)
 static void run_handler(ace_consumer *consumer, ace_delivery *delivery)
 {
     atomic_fetch_add(&consumer->delivered, 1);
+    ace_watch_begun(delivery);
     ace_happening what = ACE_HAPPENED_FAILED;
     switch ((int)consumer->handler(delivery, consumer->user)) {
     case ACE_ACCEPTED:
@@ -51,12 +53,13 @@ static void run_handler(ace_consumer *consumer, ace_delivery *delivery)
     default: /* a failure, and whatever else a handler may return */
         break;
     }
-    report(delivery, what, NULL);
+    ace_consumer_judge(delivery, what, NULL);
 }
 
 void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery)
 {
-    if (!ace_consumer_is_stale(consumer, delivery) && ace_consumer_prepare(consumer, delivery)) {
+    if (!ace_consumer_is_stale(consumer, delivery) && ace_consumer_prepare(consumer, delivery) &&
+        ace_consumer_intercept(consumer, delivery)) {
         run_handler(consumer, delivery);
     }
     ace_delivery_unref(delivery);

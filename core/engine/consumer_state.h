@@ -124,6 +124,9 @@ void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery);
 /* Before a receiver sees it: whether the body decodes. False: it was settled instead. */
 bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery);
 
+/* Settles it so, for handlers, interceptors and what does not decode. */
+void ace_consumer_judge(ace_delivery *delivery, ace_happening what, const char *reason);
+
 /* The loop's thread, like all that follows. The line is prefixed by the queue's name. */
 void ace_consumer_log(ace_consumer *consumer, ace_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "engine/consumer_state.h"
+#include "engine/consumer_watch.h"
 #include "engine/delivery_state.h"
 
 #include <stdlib.h>
@@ -125,6 +126,7 @@ void ace_delivery_unref(ace_delivery *delivery)
     if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
         delivery->release_attachment(delivery->attachment);
     }
+    ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
     ace_content_free(delivery->content);
     ace_arena_free(&delivery->arena);
@@ -161,6 +163,7 @@ static ace_code post_verdict(ace_delivery *delivery, ace_receiver_verdict verdic
     ace_consumer *consumer = delivery->consumer;
     /* First, since the clock is not the connection's: it may be gone once that was closed. */
     if (ace_consumer_is_stale(consumer, delivery)) {
+        ace_watch_gone(delivery, "lost");
         return ace_fail(error, ACE_STALE,
                         "the delivery's channel is gone; the broker delivers it again");
     }
@@ -168,6 +171,7 @@ static ace_code post_verdict(ace_delivery *delivery, ace_receiver_verdict verdic
     delivery->verdict = verdict;
     ace_delivery_keep(delivery); /* the task's */
     if (!ace_loop_post(consumer->loop, &delivery->task)) {
+        ace_watch_gone(delivery, "lost");
         ace_delivery_unref(delivery);
         return ace_fail(error, ACE_STALE,
                         "the connection is closed; the broker delivers the message again");
@@ -189,6 +193,7 @@ static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, 
     if (copy != NULL) {
         replace_reason(delivery, copy);
     }
+    ace_watch_judged(delivery, &verdict);
     return post_verdict(delivery, verdict, error);
 }
 
@@ -202,6 +207,10 @@ static ace_code check_receiver(const ace_delivery *delivery, ace_error **error)
 {
     if (delivery->consumer == NULL) {
         return ace_fail(error, ACE_STATE, "the delivery was only looked at: nobody settles it");
+    }
+    if (delivery->entering) {
+        return ace_fail(error, ACE_STATE,
+                        "what an interceptor answers settles its delivery, nothing else does");
     }
     if (ace_handle_is_foreign(&delivery->consumer->handle)) {
         return ace_fail(error, ACE_FORKED, "the delivery belongs to the parent process");
@@ -265,4 +274,70 @@ void ace_delivery_set_reason(ace_delivery *delivery, const char *reason)
     if (copy != NULL) { /* without memory the message still goes its way */
         replace_reason(delivery, copy);
     }
+}
+
+/* What was made of the envelope before shows what it was. */
+static void forget_views(ace_delivery *delivery)
+{
+    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
+        delivery->release_attachment(delivery->attachment);
+    }
+    delivery->attachment = NULL;
+    ace_buffer_free(&delivery->packed);
+}
+
+static ace_code check_entering(const ace_delivery *delivery, ace_error **error)
+{
+    return delivery->entering
+               ? ACE_OK
+               : ace_fail(error, ACE_STATE,
+                          "the envelope changes only in an interceptor's before hook");
+}
+
+ace_code ace_delivery_change_text(ace_delivery *delivery, ace_envelope_text which, const char *text,
+                                  ace_error **error)
+{
+    ace_envelope *envelope = &delivery->envelope;
+    const struct {
+        const char *name;
+        ace_bytes *text;
+        bool always;
+    } texts[] = {
+        [ACE_ENVELOPE_TYPE] = {"type", &envelope->type, true},
+        [ACE_ENVELOPE_CORRELATION] = {"correlation", &envelope->correlation, true},
+        [ACE_ENVELOPE_CAUSATION] = {"causation", &envelope->causation, false},
+        [ACE_ENVELOPE_ORIGIN] = {"origin", &envelope->origin, false},
+    };
+    ace_code code = check_entering(delivery, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    size_t length = text == NULL ? 0 : strlen(text);
+    if (length == 0 && texts[which].always) {
+        return ace_fail(error, ACE_INVALID_ARGUMENT, "%s is empty: every message has one",
+                        texts[which].name);
+    }
+    if (!ace_utf8_is_valid(text == NULL ? "" : text, length)) {
+        return ace_fail(error, ACE_INVALID_ARGUMENT, "%s is not UTF-8", texts[which].name);
+    }
+    char *copy = ace_arena_text(&delivery->arena, text == NULL ? "" : text, length);
+    if (copy == NULL) {
+        return ace_fail_memory(error);
+    }
+    *texts[which].text = (ace_bytes){(const uint8_t *)copy, length};
+    forget_views(delivery);
+    return ACE_OK;
+}
+
+ace_code ace_delivery_change_version(ace_delivery *delivery, int32_t version, ace_error **error)
+{
+    ace_code code = check_entering(delivery, error);
+    if (code == ACE_OK && version < 1) {
+        code = ace_fail(error, ACE_INVALID_ARGUMENT, "version is %d, it starts at 1", version);
+    }
+    if (code == ACE_OK) {
+        delivery->envelope.version = version;
+        forget_views(delivery);
+    }
+    return code;
 }

@@ -28,6 +28,9 @@ typedef enum ace_outcome {
     ACE_PARKED = 3,   /* the parking lot at once */
 } ace_outcome;
 
+/* What an interceptor is told of one that was put back unchanged. */
+#define ACE_OUTCOME_PUT_BACK (-1)
+
 /* The properties that are texts; the numbers are those of the public acemq_property. */
 typedef enum ace_property {
     ACE_PROPERTY_CONTENT_TYPE = 1,
@@ -87,6 +90,20 @@ ace_code ace_delivery_pack(ace_delivery *delivery, ace_bytes *map, ace_error **e
 void *ace_delivery_attachment(const ace_delivery *delivery);
 void ace_delivery_attach(ace_delivery *delivery, void *attachment,
                          void (*release)(void *attachment));
+
+/* What an interceptor's `before` hook may change of the envelope; it travels on every hop. What was
+ * made of the envelope before is freed by it. NULL or "": absent. ACE_STATE outside such a hook,
+ * ACE_INVALID_ARGUMENT, ACE_OUT_OF_MEMORY. */
+typedef enum ace_envelope_text {
+    ACE_ENVELOPE_TYPE = 0, /* never absent, like the next */
+    ACE_ENVELOPE_CORRELATION = 1,
+    ACE_ENVELOPE_CAUSATION = 2,
+    ACE_ENVELOPE_ORIGIN = 3,
+} ace_envelope_text;
+
+ace_code ace_delivery_change_text(ace_delivery *delivery, ace_envelope_text which, const char *text,
+                                  ace_error **error);
+ace_code ace_delivery_change_version(ace_delivery *delivery, int32_t version, ace_error **error);
 
 /* A delivery that no consumer settles: what basic.get brought, looked at by a browser or a replay.
  * Takes the content over, on failure too. `queue` is copied. ACE_OUT_OF_MEMORY. */

@@ -10,6 +10,7 @@
 #include "contract/table.h"
 #include "engine/consumer.h"
 #include "engine/delivery.h"
+#include "engine/interceptor.h"
 #include "engine/loop.h"
 
 #include <stdatomic.h>
@@ -52,6 +53,12 @@ struct acemq_delivery {
     void *attachment;
     void (*release_attachment)(void *attachment);
 
+    /* The receiver's thread, then the loop's. */
+    ace_passage passage; /* through the interceptors */
+    bool entering;       /* a `before` hook of theirs has it: it may change the envelope */
+    int64_t begun;       /* microseconds, when its receiver got it; 0: nobody measures */
+    int64_t ended;       /* and when that judged it */
+
     /* Written before the task is posted, read on the loop's thread. */
     ace_receiver_verdict verdict;
     ace_task task;
@@ -67,6 +74,7 @@ struct acemq_delivery {
     ace_settlement settlement;
     struct ace_hop_target *target;
     uint32_t faults; /* hops in a row that failed by its own fault */
+    bool measured;   /* it counts as in flight in the metrics */
 
     bool redelivered;
     const char *queue_name;

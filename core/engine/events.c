@@ -85,11 +85,19 @@ void ace_events_abandon(ace_events *events)
     }
 }
 
+static void release_attachment(const ace_event *event)
+{
+    if (event->attachment != NULL && event->attachment_release != NULL) {
+        event->attachment_release(event->attachment);
+    }
+}
+
 void ace_event_free(ace_event *event)
 {
     if (event == NULL) {
         return;
     }
+    release_attachment(event);
     free(event->text);
     ace_error_free(event->error);
     free(event);
@@ -108,6 +116,7 @@ static ace_event *copy_event(const ace_event *from)
     if (from->text != NULL) {
         copy->text = strdup(from->text);
         if (copy->text == NULL) {
+            copy->attachment = NULL; /* still the giver's */
             ace_event_free(copy);
             return NULL;
         }
@@ -180,6 +189,7 @@ static ace_event *append(ace_events *events, ace_event *event)
 void ace_events_put(ace_events *events, const ace_event *event)
 {
     if (events == NULL || (unsigned)event->kind >= ACE_EVENT_KINDS) {
+        release_attachment(event);
         return;
     }
     ace_event *copy = copy_event(event);
@@ -192,6 +202,9 @@ void ace_events_put(ace_events *events, const ace_event *event)
     }
     ace_mutex_unlock(&events->mutex);
     ace_event_free(unwanted);
+    if (copy == NULL) {
+        release_attachment(event);
+    }
 }
 
 void ace_events_judge_by(ace_events *events, ace_event_judge *judge, void *user)

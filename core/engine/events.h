@@ -26,10 +26,13 @@ typedef enum ace_event_kind {
     ACE_EVENT_CONSUMER = 6, /* a consumer's state changed: `text` names its queue */
     ACE_EVENT_LOG = 7,
     ACE_EVENT_RETURNED = 8, /* a message came back that no publish waits for: `error` says which */
-    ACE_EVENT_CREDENTIALS = 9, /* a connect waits for them; put by whoever was asked */
+    ACE_EVENT_CREDENTIALS = 9,  /* a connect waits for them; put by whoever was asked */
+    ACE_EVENT_INTERCEPTOR = 10, /* an interceptor failed where that changes nothing: `text` */
+    ACE_EVENT_SETTLED = 11,     /* a delivery was settled: `attachment` is an ace_settled */
+    ACE_EVENT_METRIC = 12,      /* `attachment` is an observation, as whoever put it has it */
 } ace_event_kind;
 
-#define ACE_EVENT_KINDS 10 /* all numbers are below */
+#define ACE_EVENT_KINDS 13 /* all numbers are below */
 
 typedef struct ace_event {
     ace_link_node node; /* this and the next are the queue's own */
@@ -43,6 +46,8 @@ typedef struct ace_event {
     char *text;         /* owned; may be NULL */
     ace_error *error;   /* owned; may be NULL */
     uint64_t lost;      /* events dropped before this one because the queue was full */
+    void *attachment;   /* taken over by ace_events_put(); may be NULL */
+    void (*attachment_release)(void *attachment); /* on the thread that frees the event */
 } ace_event;
 
 typedef struct ace_events ace_events;
@@ -53,8 +58,8 @@ void ace_events_free(ace_events *events);
 void ace_events_abandon(
     ace_events *events); /* in a child of fork: closes the descriptor, takes no lock */
 
-/* `text` and `error` are copied. Where memory is gone the event counts as lost. `events` may be
- * NULL. */
+/* `text` and `error` are copied, `attachment` is taken over. Where memory is gone the event counts
+ * as lost. `events` may be NULL. */
 void ace_events_put(ace_events *events, const ace_event *event);
 
 /* Whether an event is kept, asked before it is; it may be changed. On the thread that puts, with

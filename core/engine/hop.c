@@ -1,6 +1,7 @@
 #include "engine/hop.h"
 
 #include "engine/consumer_state.h"
+#include "engine/consumer_watch.h"
 #include "engine/hop_flight.h"
 #include "engine/settle.h"
 
@@ -364,6 +365,7 @@ static void failed(ace_delivery *delivery, ace_hop_target *target, const ace_hop
     bool returned = result->code == ACE_UNROUTABLE;
     bool rung_missing = returned && target->kind == ACE_HOP_RUNG;
     atomic_fetch_add(rung_missing ? &consumer->rungs_missing : &consumer->hops_failed, 1);
+    ace_watch_hop_failed(target, rung_missing);
     if (consumer->stopping || now >= ace_settle_hold_end(delivery)) {
         put_back_for(delivery, target, result->error);
         return;

@@ -188,6 +188,7 @@ static ace_code submit(ace_publisher *publisher, ace_publish_lane lane, ace_publ
     ace_error_free(publish->error);
     publish->error = NULL;
     publish->task.run = arrive;
+    ace_publish_measure_begin(publish);
     if (!atomic_load(&publisher->closed)) {
         atomic_fetch_add(&publisher->in_hand[lane], 1);
         if (post(publisher->loop, &publish->task)) {

@@ -21,6 +21,7 @@
 #include "engine/confirms.h"
 #include "engine/link.h"
 #include "engine/loop.h"
+#include "engine/metrics.h"
 
 #include <amqp.h>
 #include <amqp_framing.h>
@@ -71,7 +72,8 @@ struct ace_publish {
     ace_publisher *publisher;
     ace_publish_lane lane;
     int stage;
-    uint64_t written; /* with confirms off: where its last byte stands in the link's output */
+    int64_t submitted; /* microseconds; 0: nobody measures */
+    uint64_t written;  /* with confirms off: where its last byte stands in the link's output */
 };
 
 /* Encodes and measures, on the caller's thread, without a byte sent. `properties` are copied into
@@ -148,6 +150,12 @@ ace_code ace_publisher_flush(ace_publisher *publisher, int64_t deadline, ace_can
  * ACE_UNKNOWN_OUTCOME; every `done` was called when this returns. Not from a loop's thread. Again
  * is fine. */
 void ace_publisher_close(ace_publisher *publisher);
+
+/* Counts and times the application's publishes there from now on; it outlives the publisher. */
+void ace_publisher_measure(ace_publisher *publisher, ace_metrics *metrics);
+/* One that ended before it was submitted. */
+void ace_publisher_measure_unsent(ace_publisher *publisher, const char *exchange,
+                                  const char *routing_key, ace_code code);
 
 typedef struct ace_publisher_counts {
     uint64_t confirmed;

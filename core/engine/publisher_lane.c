@@ -52,6 +52,7 @@ void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error)
         publish->error = error;
     }
     count_result(&publisher->counts, code);
+    ace_publish_measure_end(publish);
     publish->done(publish); /* which may free the record */
     ace_publisher_ended_one(publisher, kind);
 }

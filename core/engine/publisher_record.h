@@ -49,6 +49,7 @@ struct ace_publisher {
     size_t ended_now[ACE_LANES]; /* in this turn, told to other threads at its end */
     ace_deferral tally;
 
+    _Atomic(ace_metrics *) metrics; /* borrowed; NULL: nobody measures */
     atomic_bool paused;
     atomic_bool closed;
     atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended, but for those of this turn */
@@ -66,6 +67,10 @@ void ace_lane_pump(ace_lane *lane);
 void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error);
 void ace_lane_cancel(ace_publish *publish);
 void ace_lane_close(ace_lane *lane);
+
+/* publisher_measure.c. Any thread; loop's thread. */
+void ace_publish_measure_begin(ace_publish *publish);
+void ace_publish_measure_end(const ace_publish *publish);
 
 /* publisher.c; loop's thread. */
 void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane);

@@ -1,6 +1,7 @@
 #include "engine/settle.h"
 
 #include "engine/consumer_subscription.h"
+#include "engine/consumer_watch.h"
 
 #include <string.h>
 
@@ -45,6 +46,7 @@ static void complete(ace_delivery *delivery)
     ace_loop_timer_cancel(consumer->loop, &delivery->timer);
     ace_hop_forget(delivery);
     leave_wait(delivery);
+    ace_watch_left(delivery);
     delivery->stage = ACE_DELIVERY_FINISHED;
     ace_list_remove(&consumer->deliveries, &delivery->node);
     ace_window_released(consumer, ace_content_memory(delivery->content));
@@ -135,6 +137,7 @@ static void finish_acknowledged(ace_delivery *delivery)
     ace_consumer *consumer = delivery->consumer;
     uint64_t tag = delivery->tag;
     count(consumer, delivery->settlement.counters);
+    ace_watch_settled(delivery);
     complete(delivery);
     acknowledge(consumer, tag);
 }
@@ -155,11 +158,15 @@ void ace_settle_hopped(ace_delivery *delivery)
 
 void ace_settle_return(ace_delivery *delivery)
 {
+    ace_watch_gone(delivery, "put_back");
     finish_requeued(delivery, 0);
 }
 
 void ace_settle_drop(ace_delivery *delivery)
 {
+    if (delivery->stage != ACE_DELIVERY_READY) { /* else its receiver may have it, and tells */
+        ace_watch_gone(delivery, "lost");
+    }
     complete(delivery);
 }
 
@@ -190,6 +197,7 @@ void ace_settle_put_back(ace_delivery *delivery)
         counters = settlement.counters;
         ace_settlement_release(&settlement);
     }
+    ace_watch_put_back(delivery, counters);
     finish_requeued(delivery, counters);
 }
 
@@ -270,6 +278,8 @@ void ace_settle_judged(ace_task *task)
     if (delivery->stage == ACE_DELIVERY_READY) { /* else its channel is gone, and it with it */
         judge(delivery);
         ace_consumer_finish(delivery->consumer);
+    } else {
+        ace_watch_gone(delivery, "lost");
     }
     ace_delivery_unref(delivery); /* the task's */
 }
@@ -285,6 +295,7 @@ static void wait_over(ace_delivery *delivery)
         ace_hop_send(delivery, ace_hops_target(consumer, ACE_HOP_OWN_QUEUE, NULL));
         return;
     case ACE_DELIVERY_DELAYED:
+        ace_watch_settled(delivery);
         finish_requeued(delivery, delivery->settlement.counters);
         return;
     case ACE_DELIVERY_ALONE:
