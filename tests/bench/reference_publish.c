@@ -66,7 +66,6 @@ void reference_send(amqp_connection_state_t connection, const bench_options *opt
         .message_id = text(id),
         .headers = {HEADERS, headers},
     };
-    properties._flags &= ~(amqp_flags_t)AMQP_BASIC_HEADERS_FLAG;
     amqp_bytes_t bytes = {(size_t)options->size, (void *)(uintptr_t)body};
     reference_check(amqp_basic_publish(connection, REFERENCE_CHANNEL, amqp_empty_bytes,
                                        text(options->queue), 1, 0, &properties, bytes),
