@@ -215,7 +215,7 @@ static ace_code open_container(scan *from, uint64_t values)
 
 static ace_code read_value(scan *from)
 {
-    head next;
+    head next = {.count = 0};
     ace_code code = read_head(from, &next);
     if (code != ACE_OK) {
         return code;
