@@ -3,7 +3,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,17 +170,20 @@ void ace_condition_wait(ace_condition *condition, ace_mutex *mutex)
     must(pthread_cond_wait(condition, mutex), "pthread_cond_wait");
 }
 
+static struct timespec moment(int64_t milliseconds)
+{
+    int64_t from_zero = milliseconds < 0 ? 0 : milliseconds;
+    return (struct timespec){.tv_sec = (time_t)(from_zero / 1000),
+                             .tv_nsec = (long)(from_zero % 1000) * 1000000};
+}
+
 bool ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex, int64_t deadline)
 {
     if (deadline == ACE_NEVER) {
         ace_condition_wait(condition, mutex);
         return true;
     }
-    if (deadline < 0) {
-        deadline = 0;
-    }
-    struct timespec until = {.tv_sec = (time_t)(deadline / 1000),
-                             .tv_nsec = (long)(deadline % 1000) * 1000000};
+    struct timespec until = moment(deadline);
     int result = pthread_cond_timedwait(condition, mutex, &until);
     if (result == ETIMEDOUT) {
         return false;
@@ -203,4 +205,36 @@ void ace_condition_broadcast(ace_condition *condition)
 void ace_condition_destroy(ace_condition *condition)
 {
     must(pthread_cond_destroy(condition), "pthread_cond_destroy");
+}
+
+ace_code ace_semaphore_init(ace_semaphore *semaphore, ace_error **error)
+{
+    return sem_init(semaphore, 0, 0) == 0 ? ACE_OK : ace_fail_system(error, errno, "sem_init");
+}
+
+void ace_semaphore_post(ace_semaphore *semaphore)
+{
+    must(sem_post(semaphore) == 0 ? 0 : errno, "sem_post");
+}
+
+bool ace_semaphore_wait_until(ace_semaphore *semaphore, int64_t deadline)
+{
+    struct timespec until = moment(deadline == ACE_NEVER ? 0 : deadline);
+    for (;;) {
+        int result = deadline == ACE_NEVER ? sem_wait(semaphore)
+                                           : sem_clockwait(semaphore, CLOCK_MONOTONIC, &until);
+        int reason = result == 0 ? 0 : errno;
+        if (reason == ETIMEDOUT) {
+            return false;
+        }
+        if (reason != EINTR) {
+            must(reason, "sem_clockwait");
+            return true;
+        }
+    }
+}
+
+void ace_semaphore_destroy(ace_semaphore *semaphore)
+{
+    must(sem_destroy(semaphore) == 0 ? 0 : errno, "sem_destroy");
 }

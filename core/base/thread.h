@@ -7,11 +7,13 @@
 #include "base/error.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef pthread_mutex_t ace_mutex;
 typedef pthread_cond_t ace_condition;
+typedef sem_t ace_semaphore;
 
 typedef void ace_thread_body(void *user);
 
@@ -39,5 +41,13 @@ bool ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex, int64_
 void ace_condition_signal(ace_condition *condition);
 void ace_condition_broadcast(ace_condition *condition);
 void ace_condition_destroy(ace_condition *condition);
+
+/* A count of posts not taken yet, 0 at first. Whoever took a post may destroy the semaphore: the
+ * thread that posted it does not touch it any more. */
+ace_code ace_semaphore_init(ace_semaphore *semaphore, ace_error **error);
+void ace_semaphore_post(ace_semaphore *semaphore);
+/* As ace_condition_wait_until(). */
+bool ace_semaphore_wait_until(ace_semaphore *semaphore, int64_t deadline);
+void ace_semaphore_destroy(ace_semaphore *semaphore);
 
 #endif

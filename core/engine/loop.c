@@ -102,6 +102,7 @@ bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
 
 void ace_loop_hurry(ace_loop *loop)
 {
+    atomic_store(&loop->company, false);
     ace_task *head = atomic_load(&loop->posted);
     if (head != NULL && head != &ended) {
         wake(loop);

@@ -249,19 +249,23 @@ static void cancel_rest(void *user)
 /* What was not even taken ends here, so that each record has a result. */
 static void submit_all(ace_publisher *publisher, ace_publish_lane lane, sending *wait)
 {
+    bool (*post)(ace_loop * loop, ace_task * task) =
+        wait->count == 1 ? ace_loop_post : ace_loop_post_soon;
     for (size_t i = 0; i < wait->count; i++) {
         ace_publish *publish = wait->publishes[i];
         ace_error *error = NULL;
         publish->done = one_done;
         publish->user = wait;
-        ace_code code = submit(publisher, lane, publish, ace_loop_post_soon, &error);
+        ace_code code = submit(publisher, lane, publish, post, &error);
         if (code != ACE_OK) {
             publish->code = code;
             publish->error = error;
             one_done(publish);
         }
     }
-    ace_loop_hurry(publisher->loop);
+    if (wait->count > 1) {
+        ace_loop_hurry(publisher->loop);
+    }
 }
 
 static ace_code first_failure(const sending *wait, ace_error **error)

@@ -5,58 +5,53 @@
 static void wake_cancelled(ace_cancel_watch *watch)
 {
     ace_waiter *waiter = ACE_RECORD(watch, ace_waiter, watch);
-    ace_mutex_lock(&waiter->mutex);
-    waiter->cancelled = true;
-    ace_condition_signal(&waiter->condition);
-    ace_mutex_unlock(&waiter->mutex);
+    waiter->cancellations++;
+    atomic_store(&waiter->cancelled, true);
+    ace_semaphore_post(&waiter->wakes);
 }
 
 ace_code ace_waiter_init(ace_waiter *waiter, ace_error **error)
 {
-    ace_code code = ace_mutex_init(&waiter->mutex, error);
-    if (code != ACE_OK) {
-        return code;
-    }
-    code = ace_condition_init(&waiter->condition, error);
-    if (code != ACE_OK) {
-        ace_mutex_destroy(&waiter->mutex);
-        return code;
-    }
-    waiter->done = false;
-    waiter->cancelled = false;
-    waiter->watch.fired = wake_cancelled;
-    return ACE_OK;
+    *waiter = (ace_waiter){.watch.fired = wake_cancelled};
+    return ace_semaphore_init(&waiter->wakes, error);
 }
 
 void ace_waiter_destroy(ace_waiter *waiter)
 {
-    ace_condition_destroy(&waiter->condition);
-    ace_mutex_destroy(&waiter->mutex);
+    ace_semaphore_destroy(&waiter->wakes);
 }
 
+/* No lock: the thread that wakes would have to wait for it at once. */
 void ace_waiter_complete(ace_waiter *waiter)
 {
-    /* Signalled under the lock: the waiting thread cannot destroy the waiter before this one lets
-     * go. */
-    ace_mutex_lock(&waiter->mutex);
-    waiter->done = true;
-    ace_condition_signal(&waiter->condition);
-    ace_mutex_unlock(&waiter->mutex);
+    atomic_store(&waiter->done, true);
+    ace_semaphore_post(&waiter->wakes);
+}
+
+static bool take_wake(ace_waiter *waiter, int64_t deadline)
+{
+    bool in_time = ace_semaphore_wait_until(&waiter->wakes, deadline);
+    waiter->taken += in_time ? 1 : 0;
+    return in_time;
 }
 
 ace_code ace_waiter_wait(ace_waiter *waiter, int64_t deadline, ace_cancel *cancel)
 {
-    waiter->cancelled = false;
+    atomic_store(&waiter->cancelled, false);
     ace_cancel_watch_add(cancel, &waiter->watch);
-    ace_mutex_lock(&waiter->mutex);
     bool in_time = true;
-    while (!waiter->done && !waiter->cancelled && in_time) {
-        in_time = ace_condition_wait_until(&waiter->condition, &waiter->mutex, deadline);
+    while (!atomic_load(&waiter->done) && !atomic_load(&waiter->cancelled) && in_time) {
+        in_time = take_wake(waiter, deadline);
     }
-    ace_code code = waiter->done ? ACE_OK : waiter->cancelled ? ACE_CANCELLED : ACE_TIMEOUT;
-    ace_mutex_unlock(&waiter->mutex);
     ace_cancel_watch_remove(cancel, &waiter->watch);
-    return code;
+    if (!atomic_load(&waiter->done)) {
+        return atomic_load(&waiter->cancelled) ? ACE_CANCELLED : ACE_TIMEOUT;
+    }
+    /* Whoever completes it lets go of it with the post, which must be taken before it is gone. */
+    while (waiter->taken <= waiter->cancellations) {
+        (void)take_wake(waiter, ACE_NEVER);
+    }
+    return ACE_OK;
 }
 
 void ace_waiter_finish(ace_waiter *waiter)

@@ -9,18 +9,20 @@
 #include "base/thread.h"
 #include "engine/cancel.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef struct ace_waiter {
-    ace_mutex mutex;
-    ace_condition condition;
-    bool done;
-    bool cancelled;
+    ace_semaphore wakes; /* posted by the completion and by each cancellation */
+    atomic_bool done;
+    atomic_bool cancelled;
+    unsigned cancellations;
+    unsigned taken; /* of the wakes */
     ace_cancel_watch watch;
 } ace_waiter;
 
-ace_code ace_waiter_init(ace_waiter *waiter, ace_error **error); /* ACE_OUT_OF_MEMORY, ACE_SYSTEM */
+ace_code ace_waiter_init(ace_waiter *waiter, ace_error **error); /* ACE_SYSTEM */
 void ace_waiter_destroy(ace_waiter *waiter);
 void ace_waiter_complete(ace_waiter *waiter); /* any thread, once */
 
