@@ -170,6 +170,12 @@ component_cli() {
     run_broker_scripts $(scripts_in tests/cli)
 }
 
+component_bench() {
+    begin "the benchmark" bench "$build"
+    begin_broker || return
+    ACEMQ_BENCH_BUILD=$build run_broker_scripts ./tests/bench/smoke
+}
+
 component_sanitize() {
     build_variant "AddressSanitizer and UBSan" "$build/asan" -DACEMQ_SANITIZE=address,undefined || return
     begin "the same under AddressSanitizer and UBSan" sanitize "$build/asan" \
