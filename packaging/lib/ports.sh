@@ -14,8 +14,15 @@ ports_in_use() {
     done
 }
 
+# No pipe into grep -q: what it has not read when it ends would fail the writer, and with it the whole line.
+is_in_use() {
+    local ports
+    ports=$(ports_in_use "${2:-}")
+    [[ $'\n'$ports$'\n' == *$'\n'$1$'\n'* ]]
+}
+
 is_listened_on() {
-    ports_in_use 0A | grep -qxF "$1"
+    is_in_use "$1" 0A
 }
 
 # free_ports COUNT: as many ports, different ones, none in use and none ephemeral.
