@@ -97,6 +97,81 @@ acemq_status acemq_codec_check(const acemq_codec *codec, acemq_bytes body, const
     return (acemq_status)code;
 }
 
+const char *acemq_codec_content_type(const acemq_codec *codec)
+{
+    return codec == NULL ? NULL : ace_codec_content_type(codec);
+}
+
+static ace_code check_result(const acemq_codec *codec, acemq_bytes bytes, const char *bytes_name,
+                             void **out, const char *out_name, const size_t *length,
+                             ace_error **error)
+{
+    ace_code code = ace_argument_present(codec, "codec", error);
+    if (code == ACE_OK) {
+        code = ace_argument_bytes(bytes, bytes_name, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_argument_present(out, out_name, error);
+    }
+    return code == ACE_OK ? ace_argument_present(length, "length", error) : code;
+}
+
+static ace_code hand_over(ace_buffer *buffer, void **out, size_t *length, ace_error **error)
+{
+    size_t bytes = buffer->length;
+    char *text = ace_buffer_take_text(buffer);
+    if (text == NULL) {
+        return ace_fail_memory(error);
+    }
+    *out = text;
+    *length = bytes;
+    return ACE_OK;
+}
+
+acemq_status acemq_codec_encode(const acemq_codec *codec, acemq_bytes payload, void **body,
+                                size_t *length, acemq_error **error)
+{
+    ace_code code = check_result(codec, payload, "payload", body, "body", length, error);
+    ace_buffer buffer = ACE_BUFFER_INIT;
+    if (code == ACE_OK) {
+        code = ace_codec_encode(codec, ace_bytes_from_public(payload), &buffer, error);
+    }
+    if (code == ACE_OK) {
+        code = hand_over(&buffer, body, length, error);
+    }
+    ace_buffer_free(&buffer);
+    return (acemq_status)code;
+}
+
+/* Opened bytes lie in the room, at its beginning or further on, or in the caller's body. */
+static ace_code copy_payload(ace_bytes payload, void **out, size_t *length, ace_error **error)
+{
+    ace_buffer copy = ACE_BUFFER_INIT;
+    ace_code code = ace_buffer_append(&copy, payload.data, payload.length)
+                        ? hand_over(&copy, out, length, error)
+                        : ace_fail_memory(error);
+    ace_buffer_free(&copy);
+    return code;
+}
+
+acemq_status acemq_codec_decode(const acemq_codec *codec, acemq_bytes body,
+                                const char *content_type, void **payload, size_t *length,
+                                acemq_error **error)
+{
+    ace_code code = check_result(codec, body, "body", payload, "payload", length, error);
+    ace_buffer room = ACE_BUFFER_INIT;
+    if (code == ACE_OK) {
+        ace_bytes opened;
+        code = ace_codec_open(codec, ace_bytes_of(content_type), ace_bytes_from_public(body), &room,
+                              &opened, error);
+        if (code == ACE_OK) {
+            code = copy_payload(opened, payload, length, error);
+        }
+    }
+    ace_buffer_free(&room);
+    return (acemq_status)code;
+}
+
 acemq_status acemq_msgpack_to_json(acemq_bytes body, char **json, acemq_error **error)
 {
     ace_code code = ace_argument_bytes(body, "body", error);

@@ -3,6 +3,7 @@
 #include "arguments.h"
 #include "base/utf8.h"
 #include "codec/builtin.h"
+#include "codec/codec.h"
 #include "codec/msgpack.h"
 #include "engine/delivery.h"
 #include "table.h"
@@ -112,6 +113,28 @@ acemq_message *acemq_message_text(const char *text)
 acemq_message *acemq_message_msgpack(const void *body, size_t length)
 {
     return make_checked(body, length, "application/msgpack", ace_msgpack_check);
+}
+
+acemq_message *acemq_message_encoded(const acemq_codec *codec, const void *payload, size_t length)
+{
+    ace_buffer body = ACE_BUFFER_INIT;
+    ace_error *error = NULL;
+    ace_code code = ace_argument_present(codec, "codec", &error);
+    if (code == ACE_OK) {
+        code = ace_argument_bytes((acemq_bytes){payload, length}, "payload", &error);
+    }
+    if (code == ACE_OK) {
+        code = ace_codec_encode(codec, (ace_bytes){payload, length}, &body, &error);
+    }
+    acemq_message *message =
+        make(body.data, body.length, codec == NULL ? NULL : ace_codec_content_type(codec));
+    ace_buffer_free(&body);
+    if (message == NULL) {
+        ace_error_free(error);
+    } else if (code != ACE_OK) {
+        ace_message_keep(message, error);
+    }
+    return message;
 }
 
 acemq_message *acemq_message_verbatim(const void *body, size_t length, const acemq_table *headers)

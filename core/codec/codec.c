@@ -24,6 +24,8 @@ struct acemq_codec {
     bool reads_everything;
     ace_codec_decoder *decode;
     ace_codec_dropper *drop;
+    ace_codec_encoder *encode;
+    ace_codec_opener *open;
     void *user;
     void (*free_user)(void *user);
     char name_copy[LONGEST_NAME + 1];
@@ -155,6 +157,8 @@ ace_code ace_codec_new(const ace_codec_settings *settings, ace_codec **out, ace_
     codec->reads_everything = settings->content_type == NULL;
     codec->decode = settings->decode;
     codec->drop = settings->drop;
+    codec->encode = settings->encode;
+    codec->open = settings->open;
     codec->user = settings->user;
     codec->free_user = settings->free_user;
     atomic_init(&codec->references, 1);
@@ -239,33 +243,69 @@ static int printable_length(ace_bytes content_type)
                                                       : (int)content_type.length;
 }
 
-ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
-                          void **decoded, ace_error **error)
+static ace_code check_reads(const ace_codec *codec, ace_bytes content_type, ace_error **error)
 {
-    *decoded = NULL;
-    if (!ace_codec_reads(codec, content_type)) {
-        return ace_fail(error, ACE_DECODE, "the %s codec does not read the content type \"%.*s\"",
-                        codec->name, printable_length(content_type),
-                        content_type.length == 0 ? "" : (const char *)content_type.data);
-    }
-    if (codec->is_builtin) {
-        return codec->check_builtin(body, error);
-    }
-    if (codec->decode == NULL) {
+    if (ace_codec_reads(codec, content_type)) {
         return ACE_OK;
     }
-    ace_error *reason = NULL;
-    ace_code code = codec->decode(content_type, body, decoded, codec->user, &reason);
+    return ace_fail(error, ACE_DECODE, "the %s codec does not read the content type \"%.*s\"",
+                    codec->name, printable_length(content_type),
+                    content_type.length == 0 ? "" : (const char *)content_type.data);
+}
+
+/* Callbacks of applications may fail without a word. */
+static ace_code pass_on(const ace_codec *codec, ace_code code, ace_error *reason, ace_error **error)
+{
     if (code == ACE_OK) {
         ace_error_free(reason);
         return ACE_OK;
     }
-    ace_codec_drop(codec, *decoded);
-    *decoded = NULL;
     if (reason == NULL) {
         return ace_fail(error, code, "the %s codec gave no reason", codec->name);
     }
     ace_error_move(error, reason);
+    return code;
+}
+
+static ace_code decode_custom(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                              void **decoded, ace_error **error)
+{
+    ace_error *reason = NULL;
+    ace_code code = codec->decode(content_type, body, decoded, codec->user, &reason);
+    if (code != ACE_OK) {
+        ace_codec_drop(codec, *decoded);
+        *decoded = NULL;
+    }
+    return pass_on(codec, code, reason, error);
+}
+
+ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                          void **decoded, ace_error **error)
+{
+    *decoded = NULL;
+    if (codec->open != NULL) {
+        ace_buffer room = ACE_BUFFER_INIT;
+        ace_bytes payload;
+        ace_code code = ace_codec_open(codec, content_type, body, &room, &payload, error);
+        ace_buffer_free(&room);
+        return code;
+    }
+    ace_code code = check_reads(codec, content_type, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    if (codec->is_builtin) {
+        return codec->check_builtin(body, error);
+    }
+    return codec->decode == NULL ? ACE_OK
+                                 : decode_custom(codec, content_type, body, decoded, error);
+}
+
+static ace_code name_body(ace_code code, ace_error **error)
+{
+    if (code == ACE_DECODE) {
+        ace_error_field(error, "body", 0);
+    }
     return code;
 }
 
@@ -275,10 +315,7 @@ ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_byt
     void *decoded;
     ace_code code = ace_codec_decode(codec, content_type, body, &decoded, error);
     ace_codec_drop(codec, decoded);
-    if (code == ACE_DECODE) {
-        ace_error_field(error, "body", 0);
-    }
-    return code;
+    return name_body(code, error);
 }
 
 void ace_codec_drop(const ace_codec *codec, void *decoded)
@@ -286,4 +323,58 @@ void ace_codec_drop(const ace_codec *codec, void *decoded)
     if (decoded != NULL && codec->drop != NULL) {
         codec->drop(decoded, codec->user);
     }
+}
+
+ace_code ace_codec_encode(const ace_codec *codec, ace_bytes payload, ace_buffer *body,
+                          ace_error **error)
+{
+    if (codec->encode != NULL) {
+        ace_error *reason = NULL;
+        ace_code code = codec->encode(payload, body, codec->user, &reason);
+        return pass_on(codec, code, reason, error);
+    }
+    ace_code code = ace_codec_check(codec, ace_bytes_of(codec->content_type), payload, error);
+    if (code == ACE_OK && payload.length > 0 &&
+        !ace_buffer_append(body, payload.data, payload.length)) {
+        code = ace_fail_memory(error);
+    }
+    return code;
+}
+
+ace_code ace_codec_open(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                        ace_buffer *room, ace_bytes *payload, ace_error **error)
+{
+    *payload = body;
+    if (codec->open == NULL) {
+        return ace_codec_check(codec, content_type, body, error);
+    }
+    ace_code code = check_reads(codec, content_type, error);
+    if (code == ACE_OK) {
+        ace_error *reason = NULL;
+        code = codec->open(content_type, body, room, payload, codec->user, &reason);
+        code = pass_on(codec, code, reason, error);
+    }
+    if (code != ACE_OK) {
+        ace_buffer_free(room);
+        *payload = (ace_bytes){NULL, 0};
+    }
+    return name_body(code, error);
+}
+
+ace_code ace_codec_open_within(const ace_codec *inner, ace_bytes content_type, ace_buffer *own,
+                               ace_buffer *room, ace_bytes *payload, ace_error **error)
+{
+    ace_buffer deeper = ACE_BUFFER_INIT;
+    ace_code code = ace_codec_open(inner, content_type, (ace_bytes){own->data, own->length},
+                                   &deeper, payload, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    if (deeper.data != NULL) {
+        *room = deeper;
+    } else {
+        *room = *own;
+        *own = (ace_buffer)ACE_BUFFER_INIT;
+    }
+    return ACE_OK;
 }

@@ -33,6 +33,16 @@ typedef ace_code ace_codec_decoder(ace_bytes content_type, ace_bytes body, void 
                                    void *user, ace_error **error);
 typedef void ace_codec_dropper(void *decoded, void *user);
 
+/*
+ * For a codec that wraps another: the body is not what the handler sees, but made from it. The
+ * encoder appends to `body`, and leaves it as it was on failure. The opener has `*payload` point
+ * into the body or into `room`, which is empty before; its codes are those of the decoder.
+ */
+typedef ace_code ace_codec_encoder(ace_bytes payload, ace_buffer *body, void *user,
+                                   ace_error **error);
+typedef ace_code ace_codec_opener(ace_bytes content_type, ace_bytes body, ace_buffer *room,
+                                  ace_bytes *payload, void *user, ace_error **error);
+
 typedef struct ace_codec_settings {
     /* 1 to 63 ASCII letters, digits and - . _; copied. */
     const char *name;
@@ -42,6 +52,8 @@ typedef struct ace_codec_settings {
     ace_codec_reader *reads;       /* NULL: the media type of `content_type` and no other */
     ace_codec_decoder *decode;     /* NULL: every body decodes */
     ace_codec_dropper *drop;       /* NULL: nothing is left to free */
+    ace_codec_encoder *encode;     /* NULL: the body is the payload; else with `open` */
+    ace_codec_opener *open;        /* in the place of `decode` */
     void *user;                    /* for the callbacks */
     void (*free_user)(void *user); /* after the last use, from any thread; may be NULL */
 } ace_codec_settings;
@@ -69,5 +81,19 @@ ace_code ace_codec_check(const ace_codec *codec, ace_bytes content_type, ace_byt
 ace_code ace_codec_decode(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
                           void **decoded, ace_error **error);
 void ace_codec_drop(const ace_codec *codec, void *decoded); /* NULL is fine */
+
+/* What a publish writes: appends the body for this payload. ACE_DECODE: the payload is not what the
+ * innermost codec writes. Else the codes of the wrapping codecs. The buffer is unchanged on
+ * failure. */
+ace_code ace_codec_encode(const ace_codec *codec, ace_bytes payload, ace_buffer *body,
+                          ace_error **error);
+/* What a handler sees: *payload points into the body, or into `room`, which is empty before and
+ * which the caller frees. The codes of ace_codec_check(). */
+ace_code ace_codec_open(const ace_codec *codec, ace_bytes content_type, ace_bytes body,
+                        ace_buffer *room, ace_bytes *payload, ace_error **error);
+/* The same for a wrapping codec's opener, which has its own room: what of the two the payload
+ * points into becomes `room`, the other one is emptied. */
+ace_code ace_codec_open_within(const ace_codec *inner, ace_bytes content_type, ace_buffer *own,
+                               ace_buffer *room, ace_bytes *payload, ace_error **error);
 
 #endif

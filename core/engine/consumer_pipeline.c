@@ -24,8 +24,9 @@ bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery)
         return true;
     }
     ace_error *error = NULL;
-    ace_code code = ace_codec_check(consumer->codec, content_type_of(delivery),
-                                    ace_delivery_body(delivery), &error);
+    ace_code code =
+        ace_codec_open(consumer->codec, content_type_of(delivery), delivery->content->body,
+                       &delivery->opened, &delivery->body, &error);
     if (code == ACE_OK) {
         return true;
     }

@@ -88,6 +88,7 @@ ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_cons
     atomic_init(&delivery->references, 1);
     atomic_init(&delivery->settled, false);
     delivery->content = content;
+    delivery->body = content->body;
     delivery->tag = route.tag;
     delivery->redelivered = route.redelivered;
     char *at = delivery->texts;
@@ -133,6 +134,7 @@ void ace_delivery_unref(ace_delivery *delivery)
     ace_table_delete(delivery->all_headers);
     ace_table_delete(delivery->headers);
     ace_buffer_free(&delivery->packed);
+    ace_buffer_free(&delivery->opened);
     free(delivery->reason);
     ace_consumer *consumer = delivery->consumer;
     free(delivery);

@@ -63,6 +63,7 @@ void ace_delivery_free(ace_delivery *delivery);
 void ace_delivery_set_reason(ace_delivery *delivery, const char *reason);
 
 const ace_envelope *ace_delivery_envelope(const ace_delivery *delivery);
+/* As the consumer's codec opened it; hops send the content's own. */
 ace_bytes ace_delivery_body(const ace_delivery *delivery);
 /* NUL-terminated; "" where there is none. */
 const char *ace_delivery_queue(const ace_delivery *delivery);

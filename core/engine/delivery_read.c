@@ -10,7 +10,7 @@ const ace_envelope *ace_delivery_envelope(const ace_delivery *delivery)
 
 ace_bytes ace_delivery_body(const ace_delivery *delivery)
 {
-    return delivery->content->body;
+    return delivery->body;
 }
 
 const char *ace_delivery_queue(const ace_delivery *delivery)

@@ -42,6 +42,8 @@ struct acemq_delivery {
     bool pushed;            /* settled by what its handler returns */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
+    ace_bytes body;    /* what its receiver sees: the content's, or what a codec made of it */
+    ace_buffer opened; /* where that lies in the second case */
     ace_envelope envelope;
     char made_up_id[ACE_UUID_LENGTH + 1]; /* where the message has no id */
     ace_arena arena;

@@ -7,11 +7,13 @@
 
 #include "broker.h"
 #include "cancel.h"
+#include "claim_check.h"
 #include "codec.h"
 #include "common.h"
 #include "connection.h"
 #include "consumer.h"
 #include "delivery.h"
+#include "encryption.h"
 #include "envelope.h"
 #include "error.h"
 #include "event.h"

@@ -42,6 +42,7 @@ typedef struct acemq_delivery acemq_delivery;
 
 /** Never NULL unless memory is gone. */
 ACEMQ_API const acemq_envelope *acemq_delivery_envelope(const acemq_delivery *delivery);
+/** As the consumer's codec opened it: decrypted, fetched from its store. */
 ACEMQ_API acemq_bytes acemq_delivery_body(const acemq_delivery *delivery);
 /** The application's headers: no `x-acemq-` ones. Never NULL unless memory is gone. */
 ACEMQ_API const acemq_table *acemq_delivery_headers(const acemq_delivery *delivery);

@@ -5,6 +5,7 @@
 #ifndef ACEMQ_MESSAGE_H
 #define ACEMQ_MESSAGE_H
 
+#include "codec.h"
 #include "delivery.h"
 #include "table.h"
 
@@ -27,6 +28,10 @@ ACEMQ_API acemq_message *acemq_message_text(const char *text);
 /** A MessagePack document, `application/msgpack`; bytes that are not one are the message's error.
  */
 ACEMQ_API acemq_message *acemq_message_msgpack(const void *body, size_t length);
+/** A payload as the codec writes it, with the codec's content type: encrypted, or stored elsewhere.
+ * Storing happens here; what fails is the message's error. */
+ACEMQ_API acemq_message *acemq_message_encoded(const acemq_codec *codec, const void *payload,
+                                               size_t length);
 /**
  * A message as it lay in a queue: `headers` are sent exactly as they are, reserved ones included,
  * and no envelope is written. For putting back what was exported; an application publishes with the
