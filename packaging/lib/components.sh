@@ -6,7 +6,7 @@ readonly build=$ACEMQ_ROOT/build
 readonly results=$build/results
 
 # What one program may take, in seconds, where nothing slows it down. A long run may take much longer.
-readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600
+readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600 fault_limit_s=300
 readonly long_factor=20
 # The broker programs that nothing else may run beside.
 readonly alone='restart|blocked'
@@ -174,6 +174,21 @@ component_bench() {
     begin "the benchmark" bench "$build"
     begin_broker || return
     ACEMQ_BENCH_BUILD=$build run_broker_scripts ./tests/bench/smoke
+}
+
+# A short campaign here, a broker's kill among its faults; with --long the whole one, under AddressSanitizer.
+component_fault() {
+    local wanted=(--seed 14 --faults 8 --messages 4000)
+    begin "a campaign of faults" fault "$build"
+    if [[ -n ${ACEMQ_TEST_LONG:-} ]]; then
+        build_variant "AddressSanitizer and UBSan" "$build/asan" -DACEMQ_SANITIZE=address,undefined || return
+        begin "a long campaign of faults" fault "$build/asan"
+        wanted=(--faults 200 --messages 100000)
+    fi
+    begin_broker || return
+    pool_add 1 "$output" campaign script "$(limit_s "$fault_limit_s")" ./tests/fault/run --json "${wanted[@]}"
+    pool_finish "$output"
+    tail -n 1 "$output/campaign.log"
 }
 
 component_sanitize() {
