@@ -4,6 +4,7 @@
 #include "client.h"
 #include "engine/waiter.h"
 #include "event.h"
+#include "work.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -190,6 +191,15 @@ acemq_status acemq_connect(const char *url, const acemq_connect_options *options
 acemq_status acemq_connection_close(acemq_connection *connection, int64_t timeout,
                                     acemq_error **error)
 {
+    return acemq_connection_close_naming(connection, timeout, NULL, error);
+}
+
+acemq_status acemq_connection_close_naming(acemq_connection *connection, int64_t timeout,
+                                           acemq_work **left, acemq_error **error)
+{
+    if (left != NULL) {
+        *left = NULL;
+    }
     ace_code code = ace_connection_check(connection, error);
     if (code == ACE_OK) {
         code = ace_argument_timeout(timeout, error);
@@ -199,7 +209,9 @@ acemq_status acemq_connection_close(acemq_connection *connection, int64_t timeou
     }
     ace_client *client = ace_client_of(connection);
     ace_client_set_closing(client, true);
-    code = ace_connection_close(connection, timeout, error);
+    ace_work named = {0};
+    code = ace_connection_close_naming(connection, timeout, &named, error);
+    (void)ace_work_to_public(&named, false, left, NULL); /* closed it is without memory, too */
     if (code == ACE_FROM_HANDLER) {
         ace_client_set_closing(client, false);
     } else if (code != ACE_CLOSED) {
@@ -278,6 +290,12 @@ acemq_status acemq_connection_resume_publishing(acemq_connection *connection, ac
         ace_publisher_resume(connection->publisher);
     }
     return (acemq_status)code;
+}
+
+int acemq_connection_publishing_paused(const acemq_connection *connection)
+{
+    return ace_connection_check(connection, NULL) == ACE_OK &&
+           ace_publisher_is_paused(connection->publisher);
 }
 
 acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t timeout,

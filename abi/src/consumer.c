@@ -1,10 +1,11 @@
-#include "acemq/consumer.h"
+#include "consumer.h"
 
 #include "arguments.h"
 #include "client.h"
 #include "engine/consumer.h"
 #include "engine/waiter.h"
 #include "policy.h"
+#include "work.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +21,15 @@ acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t
                                           "options", NULL);
 }
 
-/* The application's handler, behind the engine's. */
-typedef struct pushed {
-    acemq_handler handler;
-    void *user;
-    acemq_destructor destructor;
-} pushed;
-
 static ace_outcome handle(ace_delivery *delivery, void *user)
 {
-    const pushed *given = user;
+    const ace_pushed *given = user;
     return (ace_outcome)given->handler(delivery, given->user);
 }
 
 static void free_pushed(void *user)
 {
-    pushed *given = user;
+    ace_pushed *given = user;
     if (given->destructor != NULL) {
         given->destructor(given->user);
     }
@@ -65,10 +59,18 @@ static ace_code check_options(const acemq_consumer_options *options, ace_error *
     return code == ACE_OK ? ace_prefetch_check(options->prefetch, error) : code;
 }
 
-/* Everything that can be refused before a thought is spent on the broker. */
-static ace_code read_options(const acemq_connection *connection, const char *queue,
-                             const acemq_consumer_options *given, acemq_consumer_options *options,
-                             acemq_consumer **consumer, ace_error **error)
+ace_pushed *ace_pushed_new(acemq_handler handler, void *user, acemq_destructor destructor)
+{
+    ace_pushed *made = malloc(sizeof *made);
+    if (made != NULL) {
+        *made = (ace_pushed){handler, user, destructor};
+    }
+    return made;
+}
+
+ace_code ace_consume_read(const acemq_connection *connection, const char *queue,
+                          const acemq_consumer_options *given, acemq_consumer_options *options,
+                          ace_error **error)
 {
     *options = defaults;
     ace_code code = ace_connection_check(connection, error);
@@ -78,43 +80,59 @@ static ace_code read_options(const acemq_connection *connection, const char *que
     if (code == ACE_OK && given != NULL) {
         code = ace_options_read(given, sizeof defaults, FIRST_RELEASE, options, "options", error);
     }
-    if (code == ACE_OK) {
-        code = check_options(options, error);
+    return code == ACE_OK ? check_options(options, error) : code;
+}
+
+ace_code ace_consume_translate(const acemq_connection *connection, const char *queue,
+                               const acemq_consumer_options *read, ace_pushed *handler,
+                               ace_policy *policy, ace_consumer_options *options, ace_error **error)
+{
+    ace_code code = ace_policy_from_public(read->retry, policy, error);
+    if (code != ACE_OK) {
+        return code;
     }
+    ace_consumer_options_init(options);
+    options->queue = queue;
+    options->retry = read->retry == NULL ? NULL : policy;
+    options->codec = read->codec;
+    options->arguments = read->arguments == NULL ? NULL : &read->arguments->table;
+    options->tag = read->tag;
+    options->prefetch = read->prefetch;
+    options->prefetch_bytes = read->prefetch_bytes;
+    options->acknowledgement_limit = read->acknowledgement_limit;
+    options->verify = read->declare == ACEMQ_DECLARE_VERIFY;
+    options->requeue_on_failure = read->requeue_on_failure != 0;
+    options->exclusive = read->exclusive != 0;
+    options->cancel = ace_client_cancel(connection, read->cancel);
+    if (handler != NULL) {
+        options->handler = handle;
+        options->user = handler;
+        options->destructor = free_pushed;
+    }
+    return ACE_OK;
+}
+
+static ace_code read_options(const acemq_connection *connection, const char *queue,
+                             const acemq_consumer_options *given, acemq_consumer_options *options,
+                             acemq_consumer **consumer, ace_error **error)
+{
+    ace_code code = ace_consume_read(connection, queue, given, options, error);
     return code == ACE_OK ? ace_argument_present(consumer, "consumer", error) : code;
 }
 
 static ace_code open_consumer(acemq_connection *connection, const char *queue,
-                              const acemq_consumer_options *given, pushed *handler,
+                              const acemq_consumer_options *read, ace_pushed *handler,
                               acemq_consumer **consumer, ace_error **error)
 {
     ace_policy policy;
-    ace_code code = ace_policy_from_public(given->retry, &policy, error);
+    ace_consumer_options options;
+    ace_code code =
+        ace_consume_translate(connection, queue, read, handler, &policy, &options, error);
     if (code != ACE_OK) {
         return code;
     }
-    ace_cancel *cancel = ace_client_cancel(connection, given->cancel);
-    ace_consumer_options options;
-    ace_consumer_options_init(&options);
-    options.queue = queue;
-    options.retry = given->retry == NULL ? NULL : &policy;
-    options.codec = given->codec;
-    options.arguments = given->arguments == NULL ? NULL : &given->arguments->table;
-    options.tag = given->tag;
-    options.prefetch = given->prefetch;
-    options.prefetch_bytes = given->prefetch_bytes;
-    options.acknowledgement_limit = given->acknowledgement_limit;
-    options.verify = given->declare == ACEMQ_DECLARE_VERIFY;
-    options.requeue_on_failure = given->requeue_on_failure != 0;
-    options.exclusive = given->exclusive != 0;
-    options.cancel = cancel;
-    if (handler != NULL) {
-        options.handler = handle;
-        options.user = handler;
-        options.destructor = free_pushed;
-    }
-    return ace_consumer_open(connection, &options, ace_deadline_after(given->timeout), cancel,
-                             consumer, error);
+    return ace_consumer_open(connection, &options, ace_deadline_after(read->timeout),
+                             options.cancel, consumer, error);
 }
 
 acemq_status acemq_consume(acemq_connection *connection, const char *queue,
@@ -130,11 +148,10 @@ acemq_status acemq_consume(acemq_connection *connection, const char *queue,
     if (code != ACE_OK) {
         return (acemq_status)code;
     }
-    pushed *given = malloc(sizeof *given);
+    ace_pushed *given = ace_pushed_new(handler, user, destructor);
     if (given == NULL) {
         return (acemq_status)ace_fail_memory(error);
     }
-    *given = (pushed){handler, user, destructor};
     code = open_consumer(connection, queue, &read, given, consumer, error);
     if (code != ACE_OK) {
         free(given);
@@ -247,22 +264,74 @@ acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
     }
     ace_consumer_counters counted;
     ace_consumer_count(consumer, &counted);
-    acemq_consumer_counters known = {.acknowledged = counted.acknowledged,
-                                     .rejected = counted.rejected,
-                                     .retried = counted.retried,
-                                     .dead_lettered = counted.dead_lettered,
-                                     .parked = counted.parked,
-                                     .duplicates = counted.duplicates,
-                                     .in_flight = counted.in_flight,
-                                     .waiting = counted.waiting,
-                                     .delivered = counted.delivered,
-                                     .hops_failed = counted.hops_failed,
-                                     .rungs_missing = counted.rungs_missing};
-    return (acemq_status)ace_options_fill(counters, counters->size, &known, sizeof known,
-                                          COUNTERS_FIRST_RELEASE, "counters", error);
+    return (acemq_status)ace_counters_to_public(&counted, counters, error);
+}
+
+ace_code ace_counters_to_public(const ace_consumer_counters *counted,
+                                acemq_consumer_counters *counters, ace_error **error)
+{
+    acemq_consumer_counters known = {.acknowledged = counted->acknowledged,
+                                     .rejected = counted->rejected,
+                                     .retried = counted->retried,
+                                     .dead_lettered = counted->dead_lettered,
+                                     .parked = counted->parked,
+                                     .duplicates = counted->duplicates,
+                                     .in_flight = counted->in_flight,
+                                     .waiting = counted->waiting,
+                                     .delivered = counted->delivered,
+                                     .hops_failed = counted->hops_failed,
+                                     .rungs_missing = counted->rungs_missing};
+    return ace_options_fill(counters, counters->size, &known, sizeof known, COUNTERS_FIRST_RELEASE,
+                            "counters", error);
 }
 
 int acemq_consumer_subscribed(const acemq_consumer *consumer)
 {
     return check_known(consumer, NULL) == ACE_OK && ace_consumer_is_subscribed(consumer);
+}
+
+acemq_status acemq_consumer_pause(acemq_consumer *consumer, acemq_error **error)
+{
+    ace_code code = check(consumer, error);
+    return (acemq_status)(code == ACE_OK ? ace_consumer_pause(consumer, error) : code);
+}
+
+acemq_status acemq_consumer_resume(acemq_consumer *consumer, acemq_error **error)
+{
+    ace_code code = check(consumer, error);
+    return (acemq_status)(code == ACE_OK ? ace_consumer_resume(consumer, error) : code);
+}
+
+int acemq_consumer_paused(const acemq_consumer *consumer)
+{
+    return check_known(consumer, NULL) == ACE_OK && ace_consumer_is_paused(consumer);
+}
+
+acemq_status acemq_consumer_set_prefetch(acemq_consumer *consumer, int64_t prefetch,
+                                         acemq_error **error)
+{
+    ace_code code = check(consumer, error);
+    return (acemq_status)(code == ACE_OK ? ace_consumer_set_prefetch(consumer, prefetch, error)
+                                         : code);
+}
+
+int64_t acemq_consumer_prefetch(const acemq_consumer *consumer)
+{
+    return check_known(consumer, NULL) == ACE_OK ? ace_consumer_prefetch(consumer) : 0;
+}
+
+acemq_status acemq_consumer_get_work(const acemq_consumer *consumer, acemq_work **work,
+                                     acemq_error **error)
+{
+    ace_code code = check_known(consumer, error);
+    if (code == ACE_OK) {
+        code = ace_argument_present(work, "work", error);
+    }
+    if (code != ACE_OK) {
+        return (acemq_status)code;
+    }
+    ace_work listed = {0};
+    /* What is listed does not change by being listed; its lock does. */
+    ace_consumer_list_work((ace_consumer *)(uintptr_t)consumer, &listed);
+    return (acemq_status)ace_work_to_public(&listed, true, work, error);
 }

@@ -268,7 +268,7 @@ static void end_hook(ace_connection *connection, ace_member *member)
     ace_mutex_unlock(&connection->mutex);
 }
 
-static bool close_members(ace_connection *connection, int64_t deadline)
+static bool close_members(ace_connection *connection, int64_t deadline, ace_work *left)
 {
     bool drained = true;
     ace_member *member;
@@ -284,6 +284,9 @@ static bool close_members(ace_connection *connection, int64_t deadline)
     }
     while ((member = begin_hook(connection, PHASE_CLOSED)) != NULL) {
         member->close(member);
+        if (member->report != NULL) {
+            member->report(member, left);
+        }
         end_hook(connection, member);
     }
     return drained;
@@ -302,27 +305,49 @@ static bool is_from_inside(ace_connection *connection)
     return inside;
 }
 
-static ace_code shut_down(ace_connection *connection, int64_t timeout, ace_error **error)
+static ace_code fail_cut_off(int64_t timeout, const ace_work *left, ace_error **error)
+{
+    ace_buffer text = ACE_BUFFER_INIT;
+    char *named = NULL;
+    if (left->count + left->missed > 0 && ace_buffer_format(&text, "; ") &&
+        ace_work_describe(left, &text)) {
+        named = ace_buffer_take_text(&text);
+    }
+    ace_buffer_free(&text);
+    ace_code code =
+        ace_fail(error, ACE_TIMEOUT,
+                 "closing took longer than %" PRId64 " ms; work in hand went back to the broker%s",
+                 timeout, named == NULL ? "" : named);
+    free(named);
+    return code;
+}
+
+static ace_code shut_down(ace_connection *connection, int64_t timeout, ace_work *left,
+                          ace_error **error)
 {
     int64_t deadline = ace_deadline_after(timeout);
     ace_mutex_lock(&connection->mutex);
     connection->closing = true;
     ace_mutex_unlock(&connection->mutex);
-    bool drained = close_members(connection, deadline);
+    bool drained = close_members(connection, deadline, left);
     ace_code code = ace_publisher_flush(connection->publisher, deadline, NULL, error);
     int64_t least = ace_deadline_after(GOODBYE);
     end_parts(connection, deadline > least ? deadline : least);
     if (code == ACE_OK && !drained) {
-        code = ace_fail(error, ACE_TIMEOUT,
-                        "closing took longer than %" PRId64
-                        " ms; work in hand went back to the broker",
-                        timeout);
+        code = fail_cut_off(timeout, left, error);
     }
     return code;
 }
 
 ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_error **error)
 {
+    return ace_connection_close_naming(connection, timeout, NULL, error);
+}
+
+ace_code ace_connection_close_naming(ace_connection *connection, int64_t timeout, ace_work *left,
+                                     ace_error **error)
+{
+    ace_work own = {0};
     const ace_handle *handle = connection == NULL ? NULL : &connection->handle;
     ace_code code = ace_handle_check(handle, ACE_CONNECTION_MAGIC, "connection", error);
     if (code != ACE_OK) {
@@ -335,7 +360,10 @@ ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_e
     if (!ace_handle_close(&connection->handle)) {
         return ace_fail(error, ACE_CLOSED, "the connection was closed");
     }
-    return shut_down(connection, timeout < 0 ? ACE_DRAIN_BUDGET : timeout, error);
+    code = shut_down(connection, timeout < 0 ? ACE_DRAIN_BUDGET : timeout,
+                     left == NULL ? &own : left, error);
+    ace_work_release(&own);
+    return code;
 }
 
 ace_connection *ace_connection_keep(ace_connection *connection)
@@ -356,7 +384,9 @@ static void end(void *user)
 {
     ace_connection *connection = user;
     if (ace_handle_close(&connection->handle)) {
-        (void)shut_down(connection, 0, NULL);
+        ace_work left = {0};
+        (void)shut_down(connection, 0, &left, NULL);
+        ace_work_release(&left);
     }
     void *attachment = connection->attachment;
     void (*release)(void *attachment) = connection->attachment_release;

@@ -18,6 +18,7 @@
 #include "engine/settings.h"
 #include "engine/settled.h"
 #include "engine/url.h"
+#include "engine/work.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +42,8 @@ struct ace_member {
     bool (*drain)(ace_member *member, int64_t deadline);
     /* The links are about to end: nothing of it may use them after this returns. */
     void (*close)(ace_member *member);
+    /* After that: adds what it has left behind. May be NULL. */
+    void (*report)(ace_member *member, ace_work *left);
     /* Whether the calling thread is one of its handlers, from which closing would wait for itself.
      * May be NULL. */
     bool (*is_current)(ace_member *member);
@@ -101,6 +104,10 @@ ace_code ace_connection_open(const char *url, const ace_settings *settings, ace_
  * (publishes ended as unknown, work in hand goes back to the broker). ACE_FROM_HANDLER: nothing was
  * done. ACE_CLOSED the second time. */
 ace_code ace_connection_close(ace_connection *connection, int64_t timeout, ace_error **error);
+/* The same, and adds to `left`, which may be NULL, what handlers and pullers had in hand at the
+ * end: the broker delivers it again. */
+ace_code ace_connection_close_naming(ace_connection *connection, int64_t timeout, ace_work *left,
+                                     ace_error **error);
 
 ace_connection *ace_connection_keep(ace_connection *connection);
 /* Gives a reference back. The last one closes with a budget of 0 what was not closed, and frees. In

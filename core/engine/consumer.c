@@ -27,6 +27,7 @@ static ace_code take_one(ace_consumer *consumer, int64_t deadline, ace_cancel *c
             *delivery = taken;
             return ACE_OK;
         }
+        ace_inbox_let_go(&consumer->inbox, taken);
         ace_delivery_unref(taken);
     }
 }
@@ -143,7 +144,7 @@ void ace_consumer_timer(ace_consumer *consumer, ace_timer *timer, int64_t delay)
     }
 }
 
-static void staff(ace_consumer *consumer, ace_code code, ace_error *error)
+void ace_consumer_staff(ace_consumer *consumer, ace_code code, ace_error *error)
 {
     if (code != ACE_OK) {
         ace_consumer_log(consumer, ACE_LOG_ERROR, "no thread for its handler: %s; again in %lld ms",
@@ -158,14 +159,14 @@ void ace_consumer_staffing_due(ace_timer *timer)
     ace_consumer *consumer = ACE_RECORD(timer, ace_consumer, staffing);
     ace_error *error = NULL;
     ace_code code = ace_inbox_staff(&consumer->inbox, &error);
-    staff(consumer, code, error);
+    ace_consumer_staff(consumer, code, error);
 }
 
 void ace_consumer_begin(ace_consumer *consumer)
 {
     ace_error *error = NULL;
     ace_code code = ace_inbox_begin(&consumer->inbox, &error);
-    staff(consumer, code, error);
+    ace_consumer_staff(consumer, code, error);
 }
 
 static void note_oddities(ace_consumer *consumer, const ace_delivery *delivery)
@@ -202,13 +203,13 @@ void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
     atomic_fetch_add(&consumer->in_flight, 1);
     ace_watch_arrived(delivery);
     note_oddities(consumer, delivery);
-    if (consumer->stopping) {
+    if (consumer->stopping || atomic_load(&consumer->paused)) {
         ace_settle_return(delivery);
         return;
     }
     ace_error *error = NULL;
     ace_code code = ace_inbox_put(&consumer->inbox, delivery, &error);
-    staff(consumer, code, error);
+    ace_consumer_staff(consumer, code, error);
     ace_window_arrived(consumer, ace_content_memory(content));
 }
 
@@ -221,6 +222,11 @@ static void settle_unseen(ace_list *left, void (*settle)(ace_delivery *delivery)
         settle(delivery);
         ace_delivery_unref(delivery); /* the inbox's */
     }
+}
+
+void ace_consumer_return_unseen(ace_list *left)
+{
+    settle_unseen(left, ace_settle_return);
 }
 
 void ace_consumer_forget_deliveries(ace_consumer *consumer)

@@ -17,6 +17,7 @@
 #include "engine/cancel.h"
 #include "engine/connection.h"
 #include "engine/delivery.h"
+#include "engine/work.h"
 
 #include <amqp.h>
 #include <stdbool.h>
@@ -24,11 +25,12 @@
 
 #define ACE_CONSUMER_MAGIC         ACE_MAGIC('C', 'S', 'M', 'R')
 #define ACE_PREFETCH_BYTES_DEFAULT (INT64_C(64) * 1024 * 1024)
+#define ACE_MEMBERS_MOST           1000
 
 typedef struct acemq_consumer ace_consumer;
 
-/* Handles one message, one at a time for one consumer. The delivery is borrowed for the call. A
- * value that is no outcome counts as ACE_FAILED. */
+/* Handles one message, one at a time for one consumer, as many as there are members of a group. The
+ * delivery is borrowed for the call. A value that is no outcome counts as ACE_FAILED. */
 typedef ace_outcome ace_handler(ace_delivery *delivery, void *user);
 
 /* The states that events of kind ACE_EVENT_CONSUMER carry. */
@@ -56,6 +58,8 @@ typedef struct ace_consumer_options {
     bool verify;                   /* look whether the consumer's set exists, declare nothing */
     bool requeue_on_failure;       /* without a policy, an ordinary failure goes straight back */
     bool exclusive;                /* nobody else may consume the queue */
+    int32_t members;      /* 0: a plain consumer; of a group: the receivers at a time, of which each
+                             brings its own prefetch, up to the largest there is */
     ace_cancel *cancel;   /* one reference is kept, for ace_consumer_cancel(); NULL: none */
     ace_handler *handler; /* NULL: pull */
     void *user;           /* of the handler */
@@ -91,6 +95,28 @@ int ace_consumer_descriptor(const ace_consumer *consumer);
  * ACE_CLOSED, ACE_FROM_HANDLER. */
 ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
                             ace_error **error);
+
+/* Paused it is not subscribed: what was not begun goes back, what is in hand is finished, waits
+ * held here go on. Pulls wait. Each is queued when it returns; again is fine. ACE_CLOSED. */
+ace_code ace_consumer_pause(ace_consumer *consumer, ace_error **error);
+ace_code ace_consumer_resume(ace_consumer *consumer, ace_error **error);
+bool ace_consumer_is_paused(const ace_consumer *consumer);
+
+/* Another prefetch, of each member of a group: it is subscribed anew for that. 1 to 65535.
+ * ACE_LIMIT, ACE_CLOSED. */
+ace_code ace_consumer_set_prefetch(ace_consumer *consumer, int64_t prefetch, ace_error **error);
+int64_t ace_consumer_prefetch(const ace_consumer *consumer);
+
+/* Another number of members of a group. With fewer, waits until `deadline` for those removed to
+ * finish what they are at; not from one of its handlers. ACE_TIMEOUT, ACE_CANCELLED: it has the new
+ * number all the same, and whoever is too many goes after the message it is at. ACE_LIMIT,
+ * ACE_CLOSED, ACE_STATE (a plain consumer). */
+ace_code ace_consumer_scale(ace_consumer *consumer, int64_t members, int64_t deadline,
+                            ace_cancel *cancel, ace_error **error);
+int64_t ace_consumer_members(const ace_consumer *consumer); /* 0: a plain consumer */
+
+/* What its receivers are at. */
+void ace_consumer_list_work(ace_consumer *consumer, ace_work *work);
 /* The same without waiting. What handlers and pullers hold is settled when they say so, as long as
  * the connection is open. ACE_CLOSED the second time. */
 ace_code ace_consumer_close(ace_consumer *consumer, ace_error **error);

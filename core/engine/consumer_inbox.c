@@ -32,10 +32,11 @@ static void cancel_wait_begin(cancel_wait *wait, ace_inbox *inbox, ace_condition
     ace_cancel_watch_add(cancel, &wait->watch);
 }
 
-ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, ace_error **error)
+ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, unsigned limit, ace_error **error)
 {
-    *inbox = (ace_inbox){.pushes = pushes, .descriptor = -1, .destroyed = true};
+    *inbox = (ace_inbox){.pushes = pushes, .limit = limit, .descriptor = -1, .destroyed = true};
     ace_list_init(&inbox->ready);
+    ace_list_init(&inbox->held);
     ace_code code = ace_mutex_init(&inbox->mutex, error);
     if (code != ACE_OK) {
         return code;
@@ -78,7 +79,7 @@ void ace_inbox_destroy(ace_inbox *inbox)
 /* Makes the descriptor readable, or not, as a pull would wait, or not. Under the lock. */
 static void show(ace_inbox *inbox)
 {
-    bool ready = inbox->closed || inbox->woken || !ace_list_empty(&inbox->ready);
+    bool ready = inbox->closed || inbox->woken > 0 || !ace_list_empty(&inbox->ready);
     if (inbox->descriptor < 0 || ready == inbox->signalled) {
         return;
     }
@@ -111,7 +112,7 @@ ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **err
     if (inbox->pushes && inbox->begun) {
         code = ace_worker_call(inbox, error);
     } else {
-        ace_condition_broadcast(&inbox->arrived);
+        ace_condition_signal(&inbox->arrived);
     }
     ace_mutex_unlock(&inbox->mutex);
     return code;
@@ -158,8 +159,55 @@ ace_delivery *ace_inbox_take_first(ace_inbox *inbox)
     if (node == NULL) {
         return NULL;
     }
+    ace_delivery *delivery = ACE_RECORD(node, ace_delivery, queue);
     atomic_fetch_add(&inbox->taken, 1);
-    return ACE_RECORD(node, ace_delivery, queue);
+    delivery->begun = ace_clock_monotonic(ace_clock_system());
+    ace_list_append(&inbox->held, &delivery->held);
+    return delivery;
+}
+
+void ace_inbox_let_go(ace_inbox *inbox, ace_delivery *delivery)
+{
+    ace_mutex_lock(&inbox->mutex);
+    if (ace_list_contains_node(&delivery->held)) {
+        ace_list_remove(&inbox->held, &delivery->held);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+}
+
+void ace_inbox_list_held(ace_inbox *inbox, ace_work *work)
+{
+    int64_t now = ace_clock_monotonic(ace_clock_system());
+    ace_mutex_lock(&inbox->mutex);
+    for (const ace_link_node *node = ace_list_first(&inbox->held); node != NULL;
+         node = ace_list_next(&inbox->held, node)) {
+        const ace_delivery *delivery = ACE_RECORD(node, ace_delivery, held);
+        if (!atomic_load(&delivery->settled) || atomic_load(&delivery->dropped)) {
+            ace_work_add(work, delivery->queue_name, delivery->envelope.id, now - delivery->begun);
+        }
+    }
+    ace_mutex_unlock(&inbox->mutex);
+}
+
+ace_code ace_inbox_set_limit(ace_inbox *inbox, unsigned limit, ace_error **error)
+{
+    ace_code code = ACE_OK;
+    ace_mutex_lock(&inbox->mutex);
+    unsigned before = inbox->limit;
+    inbox->limit = limit;
+    ace_condition_broadcast(&inbox->arrived);
+    bool short_of_hands = inbox->pushes && inbox->begun && !inbox->closed;
+    for (unsigned i = before; code == ACE_OK && short_of_hands && i < limit; i++) {
+        code = ace_worker_call(inbox, error);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    return code;
+}
+
+bool ace_inbox_is_within_limit(void *inbox)
+{
+    const ace_inbox *asked = inbox;
+    return asked->workers <= asked->limit && asked->pulling <= asked->limit;
 }
 
 bool ace_inbox_take_destructor(ace_inbox *inbox)
@@ -186,8 +234,13 @@ static ace_code wait_for_one(ace_inbox *inbox, const cancel_wait *wait, int64_t 
         if (inbox->closed) {
             return closed(inbox, error);
         }
-        if (wait->fired || inbox->woken) {
-            inbox->woken = inbox->woken && wait->fired; /* each is answered by one return */
+        if (inbox->pulling > inbox->limit) {
+            return ace_fail(error, ACE_CANCELLED, "there are fewer members now, %u", inbox->limit);
+        }
+        if (wait->fired || inbox->woken > 0) {
+            if (!wait->fired) {
+                inbox->woken--; /* each is answered by one return */
+            }
             return ace_fail(error, ACE_CANCELLED, "waiting for a message was cancelled");
         }
         *delivery = ace_inbox_take_first(inbox);
@@ -208,14 +261,22 @@ ace_code ace_inbox_take(ace_inbox *inbox, int64_t deadline, ace_cancel *cancel,
     cancel_wait_begin(&wait, inbox, &inbox->arrived, cancel);
     ace_mutex_lock(&inbox->mutex);
     ace_code code;
-    if (inbox->pulling) {
-        code = ace_fail(error, ACE_WRONG_THREAD,
-                        "another thread is waiting for this consumer's next message");
+    if (inbox->pulling >= inbox->limit) {
+        code = inbox->limit == 1
+                   ? ace_fail(error, ACE_WRONG_THREAD,
+                              "another thread is waiting for this consumer's next message")
+                   : ace_fail(error, ACE_WRONG_THREAD,
+                              "%u threads wait for the next message, as many as there are members",
+                              inbox->pulling);
     } else {
-        inbox->pulling = true;
+        inbox->pulling++;
         code = wait_for_one(inbox, &wait, deadline, delivery, error);
-        inbox->pulling = false;
+        inbox->pulling--;
         show(inbox);
+        if (!ace_list_empty(&inbox->ready)) {
+            ace_condition_signal(&inbox->arrived); /* meant for another, if this one had it */
+        }
+        ace_condition_broadcast(&inbox->quiet);
     }
     ace_mutex_unlock(&inbox->mutex);
     ace_cancel_watch_remove(cancel, &wait.watch);
@@ -225,7 +286,7 @@ ace_code ace_inbox_take(ace_inbox *inbox, int64_t deadline, ace_cancel *cancel,
 void ace_inbox_wake(ace_inbox *inbox)
 {
     ace_mutex_lock(&inbox->mutex);
-    inbox->woken = true;
+    inbox->woken = inbox->pulling > 0 ? inbox->pulling : 1;
     show(inbox);
     ace_condition_broadcast(&inbox->arrived);
     ace_mutex_unlock(&inbox->mutex);

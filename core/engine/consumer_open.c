@@ -1,4 +1,5 @@
 /* Making a consumer, and its end as an object. */
+#include "engine/consumer_control.h"
 #include "engine/consumer_state.h"
 #include "engine/consumer_subscription.h"
 #include "engine/settle.h"
@@ -36,6 +37,7 @@ static ace_code check_options(const ace_consumer_options *options, ace_error **e
     }
     if ((code = ace_name_check("queue", ace_bytes_of(options->queue), error)) != ACE_OK ||
         (code = ace_prefetch_check(options->prefetch, error)) != ACE_OK ||
+        (options->members != 0 && (code = ace_members_check(options->members, error)) != ACE_OK) ||
         (code = check_not_negative("prefetch bytes", options->prefetch_bytes, error)) != ACE_OK ||
         (code = check_not_negative("acknowledgement limit", options->acknowledgement_limit,
                                    error)) != ACE_OK) {
@@ -83,7 +85,9 @@ static ace_code copy_options(ace_consumer *consumer, const ace_consumer_options 
     }
     ace_codec_retain(options->codec);
     consumer->codec = options->codec;
-    consumer->prefetch = (uint16_t)options->prefetch;
+    atomic_init(&consumer->prefetch, (unsigned)options->prefetch);
+    atomic_init(&consumer->members, (unsigned)options->members);
+    consumer->most = ace_consumer_most(consumer);
     consumer->byte_limit = (uint64_t)options->prefetch_bytes;
     consumer->hold_limit =
         options->acknowledgement_limit == 0 ? ACE_NEVER : options->acknowledgement_limit / 6 * 5;
@@ -179,6 +183,12 @@ static void member_stop(ace_member *member)
     on_loop(ACE_RECORD(member, ace_consumer, member), run_stop);
 }
 
+static bool all_settled(void *user)
+{
+    const ace_consumer *consumer = user;
+    return atomic_load(&consumer->in_flight) == 0;
+}
+
 /* All that is left is with its receivers: what they have judged is settled. */
 static bool settled_but_for_receivers(void *user)
 {
@@ -189,8 +199,9 @@ static bool settled_but_for_receivers(void *user)
 static bool member_drain(ace_member *member, int64_t deadline)
 {
     ace_consumer *consumer = ACE_RECORD(member, ace_consumer, member);
-    return ace_inbox_await(&consumer->inbox, settled_but_for_receivers, consumer, deadline, NULL) ==
-           ACE_OK;
+    bool is_group = atomic_load(&consumer->members) > 0;
+    return ace_inbox_await(&consumer->inbox, is_group ? all_settled : settled_but_for_receivers,
+                           consumer, deadline, NULL) == ACE_OK;
 }
 
 static void member_close(ace_member *member)
@@ -198,6 +209,11 @@ static void member_close(ace_member *member)
     ace_consumer *consumer = ACE_RECORD(member, ace_consumer, member);
     on_loop(consumer, run_detach);
     destroy_user(consumer);
+}
+
+static void member_report(ace_member *member, ace_work *left)
+{
+    ace_consumer_list_work(ACE_RECORD(member, ace_consumer, member), left);
 }
 
 static bool member_is_current(ace_member *member)
@@ -226,6 +242,7 @@ static ace_code make(ace_connection *connection, const ace_consumer_options *opt
     consumer->member = (ace_member){.stop = member_stop,
                                     .drain = member_drain,
                                     .close = member_close,
+                                    .report = member_report,
                                     .is_current = member_is_current};
     ace_list_init(&consumer->deliveries);
     consumer->staffing.fire = ace_consumer_staffing_due;
@@ -235,7 +252,8 @@ static ace_code make(ace_connection *connection, const ace_consumer_options *opt
         code = ace_hops_init(consumer, error);
     }
     if (code == ACE_OK) {
-        code = ace_inbox_init(&consumer->inbox, options->handler != NULL, error);
+        unsigned receivers = options->members > 0 ? (unsigned)options->members : 1;
+        code = ace_inbox_init(&consumer->inbox, options->handler != NULL, receivers, error);
     }
     if (code != ACE_OK) {
         free_parts(consumer);
@@ -386,12 +404,6 @@ void ace_consumer_release(ace_consumer *consumer)
     ace_consumer_unref(consumer);
 }
 
-static bool all_settled(void *user)
-{
-    const ace_consumer *consumer = user;
-    return atomic_load(&consumer->in_flight) == 0;
-}
-
 ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel *cancel,
                             ace_error **error)
 {
@@ -412,7 +424,17 @@ ace_code ace_consumer_drain(ace_consumer *consumer, int64_t deadline, ace_cancel
     if (code == ACE_OK) {
         return ACE_OK;
     }
-    return ace_fail(error, code, "draining queue %s: %s, %llu messages are not settled",
-                    consumer->queue, code == ACE_TIMEOUT ? "time is up" : "cancelled",
-                    (unsigned long long)atomic_load(&consumer->in_flight));
+    ace_work work = {0};
+    ace_buffer text = ACE_BUFFER_INIT;
+    ace_consumer_list_work(consumer, &work);
+    bool some = work.count + work.missed > 0 && ace_buffer_format(&text, "; ");
+    char *named = some && ace_work_describe(&work, &text) ? ace_buffer_take_text(&text) : NULL;
+    code =
+        ace_fail(error, code, "draining queue %s: %s, %llu messages are not settled%s",
+                 consumer->queue, code == ACE_TIMEOUT ? "time is up" : "cancelled",
+                 (unsigned long long)atomic_load(&consumer->in_flight), named == NULL ? "" : named);
+    free(named);
+    ace_buffer_free(&text);
+    ace_work_release(&work);
+    return code;
 }

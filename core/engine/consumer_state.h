@@ -25,7 +25,7 @@ typedef enum ace_subscription_stage {
     ACE_SUBSCRIPTION_MAKING,    /* basic.qos and basic.consume are on their way */
     ACE_SUBSCRIPTION_ACTIVE,
     ACE_SUBSCRIPTION_CANCELLING, /* basic.cancel of ours is on its way */
-    ACE_SUBSCRIPTION_HELD_OFF,   /* not subscribed, for as long as too many bytes are held */
+    ACE_SUBSCRIPTION_HELD_OFF,   /* not subscribed: too many bytes are held, or it is paused */
 } ace_subscription_stage;
 
 typedef struct ace_subscription {
@@ -38,11 +38,14 @@ typedef struct ace_subscription {
     ace_timer retry;
     ace_timer ending;  /* the link is closed for good, which is looked at next turn */
     uint32_t failures; /* in a row */
-    bool given_up;     /* the first subscription failed: its opener will close the consumer */
+    uint32_t made;     /* subscriptions on this opening of the channel */
+    char tag[ACE_NAME_MAX + 1]; /* of the present one */
+    bool given_up; /* the first subscription failed: its opener will close the consumer */
     ace_link_listener listener;
 
     /* The window (consumer_window.h). */
-    uint16_t window;     /* the count to subscribe with, at most the prefetch */
+    uint16_t window;     /* the count to subscribe with, at most what may be held */
+    uint16_t asked;      /* the one it is or will be subscribed with */
     uint64_t held_bytes; /* of contents not settled */
     uint64_t largest;    /* content since it was subscribed */
     uint64_t arrivals;   /* since then */
@@ -73,7 +76,6 @@ struct acemq_consumer {
     ace_plan plan;
     const ace_codec *codec; /* retained; NULL: every body decodes */
     ace_table arguments;
-    uint16_t prefetch;
     uint64_t byte_limit; /* 0: none */
     int64_t hold_limit;  /* ms a delivery may be held; ACE_NEVER */
     bool verify;
@@ -85,6 +87,9 @@ struct acemq_consumer {
     ace_cancel *cancel; /* a reference; NULL */
 
     ace_inbox inbox;
+    atomic_uint prefetch; /* of one, or of each member */
+    atomic_uint members;  /* 0: a plain consumer */
+    atomic_bool paused;   /* written on the loop's thread */
 
     /* Written on the loop's thread, read by any. */
     atomic_uint_least64_t opening; /* of the channel that deliveries may be settled on; 0: none */
@@ -111,6 +116,7 @@ struct acemq_consumer {
     uint32_t requeues;    /* in a row */
     bool started;         /* the loop has a reference */
     bool stopping;        /* takes no more work */
+    uint16_t most;        /* contents to hold: the prefetch, of all members */
     bool detached;        /* nothing of it is on the loop any more */
     bool told_unstable;   /* that a message has no id */
     bool told_unreadable; /* that a message's headers could not be read */
@@ -119,7 +125,7 @@ struct acemq_consumer {
 /* Any thread. */
 void ace_consumer_unref(ace_consumer *consumer);
 bool ace_consumer_is_stale(const ace_consumer *consumer, const ace_delivery *delivery);
-/* What a handler thread does with one delivery; takes the reference over. */
+/* What a handler thread does with one delivery. */
 void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery);
 /* Before a receiver sees it: whether the body decodes. False: it was settled instead. */
 bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery);
@@ -139,6 +145,9 @@ void ace_consumer_staffing_due(ace_timer *timer);
 /* Its opener has it from here on: messages that came before that reach their receiver now. */
 void ace_consumer_begin(ace_consumer *consumer);
 
+/* Nobody has seen these, since no receiver took them. */
+void ace_consumer_return_unseen(ace_list *left);
+void ace_consumer_staff(ace_consumer *consumer, ace_code code, ace_error *error);
 /* Takes no more work: cancels, and puts back what is not begun. */
 void ace_consumer_stop(ace_consumer *consumer);
 /* Stopping, and the broker delivers no more: what waits here goes back to the queue now, where this

@@ -1,5 +1,8 @@
 #include "engine/consumer_subscription.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static ace_consumer *consumer_of(ace_declarer *declarer)
 {
     ace_subscription *subscription = ACE_RECORD(declarer, ace_subscription, declarer);
@@ -83,7 +86,7 @@ static void subscribed(ace_call *call, const amqp_method_t *reply, ace_content *
     subscription->stage = ACE_SUBSCRIPTION_ACTIVE;
     subscription->failures = 0;
     ace_window_subscribed(consumer);
-    if (consumer->stopping) {
+    if (consumer->stopping || atomic_load(&consumer->paused)) {
         ace_subscription_cancel(consumer);
         return;
     }
@@ -93,14 +96,29 @@ static void subscribed(ace_call *call, const amqp_method_t *reply, ace_content *
     ace_consumer_tell(consumer, ACE_EVENT_CONSUMER, ACE_CONSUMER_SUBSCRIBED, 0, NULL);
     answer_opener(consumer, NULL);
     ace_hops_own_queue_is_back(consumer);
+    ace_subscription_adjust(consumer);
+}
+
+/* A tag that has deliveries unsettled must not come again on the same channel: a quorum queue takes
+ * the new subscription for the old one and sends them all a second time. */
+static void name_subscription(ace_consumer *consumer)
+{
+    ace_subscription *subscription = &consumer->subscription;
+    if (subscription->made++ == 0) {
+        snprintf(subscription->tag, sizeof subscription->tag, "%s", consumer->tag);
+    } else {
+        snprintf(subscription->tag, sizeof subscription->tag, "%.*s~%" PRIu32,
+                 ACE_NAME_MAX - 11, consumer->tag, subscription->made);
+    }
 }
 
 static ace_code send_consume(ace_consumer *consumer, ace_error **error)
 {
     ace_subscription *subscription = &consumer->subscription;
+    name_subscription(consumer);
     amqp_basic_consume_t consume = {
         .queue = amqp_cstring_bytes(consumer->queue),
-        .consumer_tag = amqp_cstring_bytes(consumer->tag),
+        .consumer_tag = amqp_cstring_bytes(subscription->tag),
         .exclusive = consumer->exclusive,
         .arguments = consumer->arguments.table,
     };
@@ -136,6 +154,7 @@ static void subscribe(ace_consumer *consumer)
     }
     subscription->stage = ACE_SUBSCRIPTION_MAKING;
     subscription->qos.done = limited;
+    subscription->asked = subscription->window;
     amqp_basic_qos_t qos = {.prefetch_count = subscription->window};
     ace_error *error = NULL;
     if (ace_channel_call(subscription->channel, &subscription->qos, AMQP_BASIC_QOS_METHOD, &qos,
@@ -159,7 +178,7 @@ void ace_subscription_begin(ace_consumer *consumer)
 {
     ace_subscription *subscription = &consumer->subscription;
     ace_loop_timer_cancel(consumer->loop, &subscription->retry);
-    if (consumer->stopping || subscription->given_up ||
+    if (consumer->stopping || atomic_load(&consumer->paused) || subscription->given_up ||
         !ace_channel_is_open(subscription->channel)) {
         subscription->stage = ACE_SUBSCRIPTION_NONE;
         return;
@@ -191,6 +210,7 @@ static void opened(ace_channel *channel, void *user)
 {
     ace_consumer *consumer = user;
     atomic_store(&consumer->opening, ace_channel_opening(channel));
+    consumer->subscription.made = 0;
     ace_subscription_begin(consumer);
 }
 
@@ -301,7 +321,7 @@ void ace_subscription_start(ace_consumer *consumer)
     ace_subscription *subscription = &consumer->subscription;
     ace_handle_retain(&consumer->handle);
     consumer->started = true;
-    subscription->window = consumer->prefetch;
+    subscription->window = consumer->most;
     subscription->retry.fire = retry_due;
     subscription->ending.fire = ending_due;
     subscription->declarer.link = consumer->consuming;
@@ -347,7 +367,7 @@ static void cancelled(ace_call *call, const amqp_method_t *reply, ace_content *c
 void ace_subscription_cancel(ace_consumer *consumer)
 {
     ace_subscription *subscription = &consumer->subscription;
-    amqp_basic_cancel_t cancel = {.consumer_tag = amqp_cstring_bytes(consumer->tag)};
+    amqp_basic_cancel_t cancel = {.consumer_tag = amqp_cstring_bytes(subscription->tag)};
     subscription->cancel.done = cancelled;
     if (ace_channel_call(subscription->channel, &subscription->cancel, AMQP_BASIC_CANCEL_METHOD,
                          &cancel, NULL) == ACE_OK) {
@@ -369,6 +389,27 @@ void ace_subscription_stop(ace_consumer *consumer)
         subscription->stage = ACE_SUBSCRIPTION_NONE;
     }
     answer_closed(consumer);
+}
+
+void ace_subscription_pause(ace_consumer *consumer)
+{
+    ace_subscription *subscription = &consumer->subscription;
+    /* A retry that waits for its time may come: it finds it paused. */
+    if (subscription->stage == ACE_SUBSCRIPTION_ACTIVE) {
+        ace_subscription_cancel(consumer);
+    } else if (subscription->stage == ACE_SUBSCRIPTION_DECLARING) {
+        ace_declarer_reset(&subscription->declarer);
+        subscription->stage = ACE_SUBSCRIPTION_NONE;
+    }
+}
+
+void ace_subscription_adjust(ace_consumer *consumer)
+{
+    const ace_subscription *subscription = &consumer->subscription;
+    if (subscription->stage == ACE_SUBSCRIPTION_ACTIVE &&
+        subscription->window != subscription->asked) {
+        ace_subscription_cancel(consumer); /* and begun again, since nothing keeps it */
+    }
 }
 
 bool ace_subscription_is_quiet(const ace_consumer *consumer)

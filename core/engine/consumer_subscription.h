@@ -15,6 +15,10 @@ void ace_subscription_begin(ace_consumer *consumer);
  * consumer is stopping. */
 void ace_subscription_cancel(ace_consumer *consumer);
 void ace_subscription_stop(ace_consumer *consumer);
+/* Not subscribed any more, until ace_subscription_begin(). */
+void ace_subscription_pause(ace_consumer *consumer);
+/* Subscribed anew when the window is not the one it is subscribed with. */
+void ace_subscription_adjust(ace_consumer *consumer);
 bool ace_subscription_is_quiet(const ace_consumer *consumer); /* no answer is awaited */
 void ace_subscription_detach(ace_consumer *consumer);
 
@@ -23,6 +27,8 @@ void ace_subscription_detach(ace_consumer *consumer);
 void ace_window_subscribed(ace_consumer *consumer);
 void ace_window_arrived(ace_consumer *consumer, size_t bytes);
 void ace_window_released(ace_consumer *consumer, size_t bytes);
+/* The number of contents that may be held has changed. */
+void ace_window_set_most(ace_consumer *consumer, uint16_t most);
 
 /* basic.deliver. Takes the content over. */
 void ace_consumer_arrival(ace_consumer *consumer, ace_content *content);

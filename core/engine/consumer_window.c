@@ -10,11 +10,11 @@ void ace_window_subscribed(ace_consumer *consumer)
 /* As many contents of that size as fit the limit. */
 static uint16_t window_for(const ace_consumer *consumer, uint64_t limit, uint64_t size)
 {
-    uint64_t fit = size == 0 ? consumer->prefetch : limit / size;
+    uint64_t fit = size == 0 ? consumer->most : limit / size;
     if (fit < 1) {
         fit = 1;
     }
-    return fit < consumer->prefetch ? (uint16_t)fit : consumer->prefetch;
+    return fit < consumer->most ? (uint16_t)fit : consumer->most;
 }
 
 /* What an earlier subscription has left, half of the limit at most, comes on top of a window that
@@ -30,8 +30,8 @@ static bool is_too_wide(const ace_consumer *consumer)
 static bool is_too_narrow(const ace_consumer *consumer)
 {
     const ace_subscription *subscription = &consumer->subscription;
-    return subscription->window < consumer->prefetch &&
-           subscription->arrivals >= 2 * (uint64_t)consumer->prefetch &&
+    return subscription->window < consumer->most &&
+           subscription->arrivals >= 2 * (uint64_t)consumer->most &&
            window_for(consumer, consumer->byte_limit / 2, subscription->largest) >
                subscription->window;
 }
@@ -66,8 +66,21 @@ void ace_window_released(ace_consumer *consumer, size_t bytes)
 {
     ace_subscription *subscription = &consumer->subscription;
     subscription->held_bytes -= bytes;
-    if (subscription->stage == ACE_SUBSCRIPTION_HELD_OFF &&
-        subscription->held_bytes <= consumer->byte_limit / 2) {
+    bool holds_little =
+        consumer->byte_limit == 0 || subscription->held_bytes <= consumer->byte_limit / 2;
+    if (subscription->stage == ACE_SUBSCRIPTION_HELD_OFF && holds_little &&
+        !atomic_load(&consumer->paused)) {
         ace_subscription_begin(consumer);
     }
+}
+
+void ace_window_set_most(ace_consumer *consumer, uint16_t most)
+{
+    ace_subscription *subscription = &consumer->subscription;
+    consumer->most = most;
+    /* Of what larger bodies asked for nothing is forgotten: the next ones say so again. */
+    subscription->window = consumer->byte_limit == 0
+                               ? most
+                               : window_for(consumer, consumer->byte_limit, subscription->largest);
+    ace_subscription_adjust(consumer);
 }

@@ -196,6 +196,9 @@ static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, 
         replace_reason(delivery, copy);
     }
     ace_watch_judged(delivery, &verdict);
+    if (!delivery->pushed) {
+        ace_inbox_let_go(&delivery->consumer->inbox, delivery);
+    }
     return post_verdict(delivery, verdict, error);
 }
 

@@ -39,6 +39,7 @@ typedef struct ace_receiver_verdict {
 struct acemq_delivery {
     atomic_uint references;
     atomic_bool settled;
+    atomic_bool dropped;    /* its channel went first: the broker delivers it again */
     bool pushed;            /* settled by what its handler returns */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
@@ -64,6 +65,10 @@ struct acemq_delivery {
     /* Written before the task is posted, read on the loop's thread. */
     ace_receiver_verdict verdict;
     ace_task task;
+
+    /* Under the inbox's lock, from being taken on. */
+    ace_link_node held;
+    int64_t begun; /* when; monotonic, of the system's clock */
 
     /* The loop's thread. */
     ace_delivery_stage stage;

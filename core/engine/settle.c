@@ -167,6 +167,7 @@ void ace_settle_drop(ace_delivery *delivery)
     if (delivery->stage != ACE_DELIVERY_READY) { /* else its receiver may have it, and tells */
         ace_watch_gone(delivery, "lost");
     }
+    atomic_store(&delivery->dropped, true);
     complete(delivery);
 }
 

@@ -2,8 +2,6 @@
 
 #include "engine/consumer_state.h"
 
-#define WORKERS_MOST 1 /* a consumer handles one delivery at a time, in order */
-
 static _Thread_local const ace_consumer *handling;
 
 const ace_consumer *ace_worker_consumer(void)
@@ -16,12 +14,13 @@ static ace_delivery *next(ace_inbox *inbox)
 {
     int64_t deadline = ace_deadline_after(ACE_WORKER_IDLE);
     bool in_time = true;
-    while (!inbox->closed && ace_list_empty(&inbox->ready) && in_time) {
+    while (!inbox->closed && inbox->workers <= inbox->limit && ace_list_empty(&inbox->ready) &&
+           in_time) {
         inbox->idle++;
         in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
         inbox->idle--;
     }
-    return inbox->closed ? NULL : ace_inbox_take_first(inbox);
+    return inbox->closed || inbox->workers > inbox->limit ? NULL : ace_inbox_take_first(inbox);
 }
 
 static void work(void *user)
@@ -35,9 +34,15 @@ static void work(void *user)
         handling = consumer;
         ace_consumer_handle(consumer, delivery);
         handling = NULL;
+        ace_inbox_let_go(inbox, delivery);
+        ace_delivery_unref(delivery);
         ace_mutex_lock(&inbox->mutex);
     }
     inbox->workers--;
+    if (!ace_list_empty(&inbox->ready)) {
+        ace_condition_signal(&inbox->arrived); /* meant for another, if this one had it */
+    }
+    ace_condition_broadcast(&inbox->quiet);
     ace_mutex_unlock(&inbox->mutex);
     if (ace_inbox_take_destructor(inbox) && consumer->destructor != NULL) {
         consumer->destructor(consumer->user);
@@ -47,12 +52,11 @@ static void work(void *user)
 
 ace_code ace_worker_call(ace_inbox *inbox, ace_error **error)
 {
-    if (inbox->idle > 0) {
+    size_t ready = inbox->ready.count;
+    if (ready <= inbox->idle || inbox->workers >= inbox->limit) {
+        /* Where all are at work they look again when they have done what they are at. */
         ace_condition_signal(&inbox->arrived);
         return ACE_OK;
-    }
-    if (inbox->workers >= WORKERS_MOST) {
-        return ACE_OK; /* it looks again when it has done what it is at */
     }
     ace_consumer *consumer = ACE_RECORD(inbox, ace_consumer, inbox);
     ace_handle_retain(&consumer->handle);

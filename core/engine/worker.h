@@ -1,7 +1,7 @@
 /*
  * The threads that run a consumer's handler: made when there is something to handle, at most one
- * for one consumer since it handles one delivery at a time, and gone after some seconds without
- * work.
+ * for a consumer, which handles one delivery at a time, and one for each member of a group; gone
+ * after some seconds without work.
  */
 #ifndef ACE_ENGINE_WORKER_H
 #define ACE_ENGINE_WORKER_H

@@ -17,6 +17,7 @@
 #include "envelope.h"
 #include "error.h"
 #include "event.h"
+#include "group.h"
 #include "message.h"
 #include "names.h"
 #include "policy.h"
@@ -27,5 +28,6 @@
 #include "time.h"
 #include "topology.h"
 #include "version.h"
+#include "work.h"
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "cancel.h"
 #include "event.h"
+#include "work.h"
 
 ACEMQ_BEGIN
 
@@ -123,13 +124,21 @@ ACEMQ_API acemq_status acemq_connect(const char *url, const acemq_connect_option
                                      acemq_connection **connection, acemq_error **error);
 
 /**
- * Closes the client: consumers are cancelled without being waited for, publishes under way are
- * given until `timeout`, what is unsettled goes back. Not from a handler of this client:
- * ACEMQ_E_FROM_HANDLER. A second close is ACEMQ_E_CLOSED. Errors: ACEMQ_E_TIMEOUT (it is closed all
- * the same).
+ * Closes the client: groups are drained and publishes under way awaited until `timeout`, one
+ * deadline for all; consumers are cancelled without being waited for; what is unsettled goes back.
+ * Not from a handler of this client: ACEMQ_E_FROM_HANDLER. A second close is ACEMQ_E_CLOSED.
+ * Errors: ACEMQ_E_TIMEOUT (it is closed all the same), whose message names what was left.
  */
 ACEMQ_API acemq_status acemq_connection_close(acemq_connection *connection, int64_t timeout,
                                               acemq_error **error);
+/**
+ * The same, and names what was left: what handlers and pulling threads had in hand at the end,
+ * which the broker delivers again.
+ * @param left owned, freed with acemq_work_free(); NULL when there is none; may be NULL. Set before
+ *             ACEMQ_E_TIMEOUT is answered, too
+ */
+ACEMQ_API acemq_status acemq_connection_close_naming(acemq_connection *connection, int64_t timeout,
+                                                     acemq_work **left, acemq_error **error);
 /** Ends the caller's hold; closes first, with a timeout of 1 s, when that was not done. */
 ACEMQ_API void acemq_connection_free(acemq_connection *connection);
 
@@ -152,6 +161,8 @@ ACEMQ_API acemq_status acemq_connection_pause_publishing(acemq_connection *conne
                                                          acemq_error **error);
 ACEMQ_API acemq_status acemq_connection_resume_publishing(acemq_connection *connection,
                                                           acemq_error **error);
+/** 1 while publishing is paused. */
+ACEMQ_API int acemq_connection_publishing_paused(const acemq_connection *connection);
 
 /**
  * The next event of the kinds asked for in the options; owned, freed with acemq_event_free().

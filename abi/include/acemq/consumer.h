@@ -9,6 +9,7 @@
 #include "connection.h"
 #include "delivery.h"
 #include "policy.h"
+#include "work.h"
 
 ACEMQ_BEGIN
 
@@ -117,6 +118,28 @@ ACEMQ_API acemq_status acemq_consumer_drain(acemq_consumer *consumer, int64_t ti
 ACEMQ_API acemq_status acemq_consumer_close(acemq_consumer *consumer, acemq_error **error);
 /** Ends the caller's hold; closes first. */
 ACEMQ_API void acemq_consumer_free(acemq_consumer *consumer);
+
+/**
+ * Paused, a consumer is not subscribed: what was not begun goes back to the queue, for others to
+ * have; what is in hand is finished and settled; waits held here go on. acemq_consumer_next()
+ * waits. Again is fine. From a handler: fine. Errors: ACEMQ_E_CLOSED.
+ */
+ACEMQ_API acemq_status acemq_consumer_pause(acemq_consumer *consumer, acemq_error **error);
+ACEMQ_API acemq_status acemq_consumer_resume(acemq_consumer *consumer, acemq_error **error);
+/** 1 while paused. */
+ACEMQ_API int acemq_consumer_paused(const acemq_consumer *consumer);
+/**
+ * Another prefetch, 1 to 65535, while it runs: it subscribes anew, since a quorum queue fixes its
+ * window when subscribing; what was delivered stays in hand. From a handler: fine. Errors:
+ * ACEMQ_E_LIMIT, ACEMQ_E_CLOSED.
+ */
+ACEMQ_API acemq_status acemq_consumer_set_prefetch(acemq_consumer *consumer, int64_t prefetch,
+                                                   acemq_error **error);
+ACEMQ_API int64_t acemq_consumer_prefetch(const acemq_consumer *consumer);
+/** What its handler, or the threads that pulled, have in hand now; owned, freed with
+ * acemq_work_free(). */
+ACEMQ_API acemq_status acemq_consumer_get_work(const acemq_consumer *consumer, acemq_work **work,
+                                               acemq_error **error);
 
 /** Counted since the consumer was made. Set size to sizeof(acemq_consumer_counters). */
 typedef struct acemq_consumer_counters {
