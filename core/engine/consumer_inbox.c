@@ -161,7 +161,7 @@ ace_delivery *ace_inbox_take_first(ace_inbox *inbox)
     }
     ace_delivery *delivery = ACE_RECORD(node, ace_delivery, queue);
     atomic_fetch_add(&inbox->taken, 1);
-    delivery->begun = ace_clock_monotonic(ace_clock_system());
+    delivery->held_since = ace_clock_monotonic(ace_clock_system());
     ace_list_append(&inbox->held, &delivery->held);
     return delivery;
 }
@@ -183,7 +183,7 @@ void ace_inbox_list_held(ace_inbox *inbox, ace_work *work)
          node = ace_list_next(&inbox->held, node)) {
         const ace_delivery *delivery = ACE_RECORD(node, ace_delivery, held);
         if (!atomic_load(&delivery->settled) || atomic_load(&delivery->dropped)) {
-            ace_work_add(work, delivery->queue_name, delivery->envelope.id, now - delivery->begun);
+            ace_work_add(work, delivery->queue_name, delivery->envelope.id, now - delivery->held_since);
         }
     }
     ace_mutex_unlock(&inbox->mutex);

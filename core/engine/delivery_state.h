@@ -68,7 +68,7 @@ struct acemq_delivery {
 
     /* Under the inbox's lock, from being taken on. */
     ace_link_node held;
-    int64_t begun; /* when; monotonic, of the system's clock */
+    int64_t held_since; /* monotonic, of the system's clock */
 
     /* The loop's thread. */
     ace_delivery_stage stage;

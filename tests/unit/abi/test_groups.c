@@ -3,7 +3,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 _Static_assert(offsetof(acemq_group_options, members) + sizeof(int64_t) ==
                    sizeof(acemq_group_options),
