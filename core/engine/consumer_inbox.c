@@ -183,7 +183,8 @@ void ace_inbox_list_held(ace_inbox *inbox, ace_work *work)
          node = ace_list_next(&inbox->held, node)) {
         const ace_delivery *delivery = ACE_RECORD(node, ace_delivery, held);
         if (!atomic_load(&delivery->settled) || atomic_load(&delivery->dropped)) {
-            ace_work_add(work, delivery->queue_name, delivery->envelope.id, now - delivery->held_since);
+            ace_work_add(work, delivery->queue_name, delivery->envelope.id,
+                         now - delivery->held_since);
         }
     }
     ace_mutex_unlock(&inbox->mutex);

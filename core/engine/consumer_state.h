@@ -36,9 +36,9 @@ typedef struct ace_subscription {
     ace_call cancel;
     ace_declarer declarer;
     ace_timer retry;
-    ace_timer ending;  /* the link is closed for good, which is looked at next turn */
-    uint32_t failures; /* in a row */
-    uint32_t made;     /* subscriptions on this opening of the channel */
+    ace_timer ending;           /* the link is closed for good, which is looked at next turn */
+    uint32_t failures;          /* in a row */
+    uint32_t made;              /* subscriptions on this opening of the channel */
     char tag[ACE_NAME_MAX + 1]; /* of the present one */
     bool given_up; /* the first subscription failed: its opener will close the consumer */
     ace_link_listener listener;

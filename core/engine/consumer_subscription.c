@@ -107,8 +107,8 @@ static void name_subscription(ace_consumer *consumer)
     if (subscription->made++ == 0) {
         snprintf(subscription->tag, sizeof subscription->tag, "%s", consumer->tag);
     } else {
-        snprintf(subscription->tag, sizeof subscription->tag, "%.*s~%" PRIu32,
-                 ACE_NAME_MAX - 11, consumer->tag, subscription->made);
+        snprintf(subscription->tag, sizeof subscription->tag, "%.*s~%" PRIu32, ACE_NAME_MAX - 11,
+                 consumer->tag, subscription->made);
     }
 }
 
