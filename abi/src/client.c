@@ -261,6 +261,12 @@ static bool judge(ace_event *event, void *user)
         return is_wanted(client, ACEMQ_EVENT_LOG);
     case ACE_EVENT_CREDENTIALS:
         return is_wanted(client, ACEMQ_EVENT_CREDENTIALS_WANTED);
+    case ACE_EVENT_INTERCEPTOR:
+        return is_wanted(client, ACEMQ_EVENT_INTERCEPTOR_FAILED);
+    case ACE_EVENT_SETTLED:
+        return is_wanted(client, ACEMQ_EVENT_SETTLED);
+    case ACE_EVENT_METRIC:
+        return is_wanted(client, ACEMQ_EVENT_METRIC);
     default:
         return false;
     }
@@ -295,6 +301,7 @@ void ace_client_adopt(ace_client *client, ace_connection *connection)
     connection->attachment_release = ace_client_release;
     ace_events_judge_by(connection->events, judge, client);
     atomic_store(&client->events, connection->events);
+    atomic_store(&connection->tells_settled, is_wanted(client, ACEMQ_EVENT_SETTLED));
 }
 
 ace_client *ace_client_of(const ace_connection *connection)

@@ -4,6 +4,7 @@
 #include "client.h"
 #include "engine/waiter.h"
 #include "event.h"
+#include "metrics.h"
 #include "work.h"
 
 #include <errno.h>
@@ -44,7 +45,8 @@ static ace_code check_numbers(const acemq_connect_options *options, ace_error **
         {options->channel_max, 0, UINT16_MAX, "channel_max"},
         {options->credentials, ACEMQ_CREDENTIALS_URL, ACEMQ_CREDENTIALS_EVENT, "credentials"},
         {options->log_level, ACEMQ_LOG_NONE, ACEMQ_LOG_DEBUG, "log_level"},
-        {(int64_t)(options->events >> (ACEMQ_EVENT_LOG + 1)), 0, 0, "events beyond the known ones"},
+        {(int64_t)(options->events >> (ACEMQ_EVENT_METRIC + 1)), 0, 0,
+         "events beyond the known ones"},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
         ace_code code = ace_argument_range(numbers[i].value, numbers[i].least, numbers[i].most,
@@ -184,6 +186,13 @@ acemq_status acemq_connect(const char *url, const acemq_connect_options *options
         return (acemq_status)code;
     }
     ace_client_adopt(client, opened);
+    if ((read.events & UINT64_C(1) << ACEMQ_EVENT_METRIC) != 0) {
+        code = ace_metrics_by_event(opened, error);
+    }
+    if (code != ACE_OK) {
+        acemq_connection_free(opened);
+        return (acemq_status)code;
+    }
     *connection = opened;
     return ACEMQ_OK;
 }
@@ -323,6 +332,7 @@ acemq_status acemq_connection_next_event(acemq_connection *connection, int64_t t
     if (code != ACE_OK) {
         return (acemq_status)code;
     }
+    ace_event_tell_interceptors(next);
     acemq_event *made = ace_event_to_public(next);
     if (made == NULL) {
         return (acemq_status)ace_fail_memory(error);

@@ -23,11 +23,25 @@ static acemq_event_kind kind_of(const ace_event *event)
         return ACEMQ_EVENT_CONSUMER_ENDED;
     case ACE_EVENT_LOG:
         return ACEMQ_EVENT_LOG;
+    case ACE_EVENT_INTERCEPTOR:
+        return ACEMQ_EVENT_INTERCEPTOR_FAILED;
+    case ACE_EVENT_SETTLED:
+        return ACEMQ_EVENT_SETTLED;
+    case ACE_EVENT_METRIC:
+        return ACEMQ_EVENT_METRIC;
     case ACE_EVENT_STATE:
     case ACE_EVENT_BLOCKED:
     case ACE_EVENT_UNBLOCKED:
     default:
         return ACEMQ_EVENT_CONNECTION;
+    }
+}
+
+void ace_event_tell_interceptors(ace_event *event)
+{
+    if (event->kind == ACE_EVENT_CONFIRM && event->attachment != NULL) {
+        event->attachment_release(event->attachment);
+        event->attachment = NULL;
     }
 }
 
@@ -53,8 +67,6 @@ acemq_event *ace_event_to_public(ace_event *event)
     case ACEMQ_EVENT_SETTLE_FAILED:
         made->number = (int64_t)event->number;
         break;
-    case ACEMQ_EVENT_CREDENTIALS_WANTED:
-    case ACEMQ_EVENT_CONSUMER_ENDED:
     default:
         break;
     }
@@ -96,6 +108,16 @@ const acemq_error *acemq_event_error(const acemq_event *event)
 int64_t acemq_event_next_try(const acemq_event *event)
 {
     return event == NULL ? -1 : event->next_try;
+}
+
+const acemq_settlement *acemq_event_settlement(const acemq_event *event)
+{
+    return event == NULL || event->kind != ACEMQ_EVENT_SETTLED ? NULL : event->event->attachment;
+}
+
+const acemq_observation *acemq_event_observation(const acemq_event *event)
+{
+    return event == NULL || event->kind != ACEMQ_EVENT_METRIC ? NULL : event->event->attachment;
 }
 
 void acemq_event_free(acemq_event *event)

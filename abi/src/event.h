@@ -14,6 +14,9 @@ struct acemq_event {
     ace_event *event; /* owned; text and error are its own */
 };
 
+/* A confirm that interceptors wait for: they are told now, on this thread. */
+void ace_event_tell_interceptors(ace_event *event);
+
 /* Takes the event over. NULL: no memory. */
 acemq_event *ace_event_to_public(ace_event *event);
 

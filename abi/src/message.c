@@ -256,6 +256,21 @@ void acemq_message_set_origin(acemq_message *message, const char *origin)
     set_envelope_text(message, ACE_TEXT_ORIGIN, "origin", origin);
 }
 
+/* A span of its own, set before or after, takes the place of the parent's. */
+static void carry_trace(acemq_message *message, const acemq_delivery *parent)
+{
+    static const char *const names[] = {"traceparent", "tracestate"};
+    if (acemq_table_get(&message->headers, names[0]) != NULL) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const acemq_value *value = acemq_table_get(acemq_delivery_headers(parent), names[i]);
+        if (value != NULL) {
+            acemq_message_set_header_value(message, names[i], value);
+        }
+    }
+}
+
 void acemq_message_caused_by(acemq_message *message, const acemq_delivery *parent)
 {
     if (!has_envelope(message, "causation")) {
@@ -277,6 +292,7 @@ void acemq_message_caused_by(acemq_message *message, const acemq_delivery *paren
     }
     free(correlation);
     free(causation);
+    carry_trace(message, parent);
 }
 
 static size_t count_steps(const char *text)

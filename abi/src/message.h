@@ -59,6 +59,9 @@ struct acemq_message {
     int64_t timestamp; /* of a verbatim message, seconds; -1: none */
 };
 
+/* NULL: no memory. The body is shared. */
+acemq_message *ace_message_copy(const acemq_message *message);
+
 /* What a builder keeps: the first error, which is taken over, or one made here that names the
  * field. */
 void ace_message_keep(acemq_message *message, ace_error *error);

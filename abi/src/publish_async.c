@@ -33,6 +33,8 @@ static ace_code begin(ace_dispatch *dispatch, const ace_target *target,
 static void call_back(ace_publish *publish)
 {
     ace_dispatch *ended = ACE_RECORD(publish, ace_dispatch, publish);
+    ace_outgoing_end(ended->outgoing, publish->code, publish->error);
+    ended->outgoing = NULL;
     ended->callback((acemq_status)publish->code, publish->code == ACE_OK ? NULL : publish->error,
                     ended->user);
     ace_dispatch_put(ended->pool, ended);
@@ -66,11 +68,17 @@ acemq_status acemq_publisher_send_async(acemq_publisher *publisher, const char *
 static void put_event(ace_publish *publish)
 {
     ace_dispatch *ended = ACE_RECORD(publish, ace_dispatch, publish);
+    /* Interceptors are told on the thread that takes the event, which may be the only one that they
+     * can run on. */
+    ace_outgoing_ended(ended->outgoing, publish->code, publish->error);
     ace_events_put(ended->events, &(ace_event){.kind = ACE_EVENT_CONFIRM,
                                                .number = (uint64_t)ended->token,
                                                .wait = -1,
                                                .source = "",
-                                               .error = publish->error});
+                                               .error = publish->error,
+                                               .attachment = ended->outgoing,
+                                               .attachment_release = ace_outgoing_tell});
+    ended->outgoing = NULL;
     ace_dispatch_put(ended->pool, ended);
 }
 
@@ -195,6 +203,8 @@ static ace_code wait_for(acemq_receipt *receipt, int64_t timeout, ace_error **er
         ace_waiter_wait(&receipt->waited->waiter, ace_deadline_after(timeout), receipt->cancel);
     switch (code) {
     case ACE_OK:
+        ace_outgoing_end(receipt->waited->dispatch.outgoing, publish->code, publish->error);
+        receipt->waited->dispatch.outgoing = NULL;
         return publish->code == ACE_OK ? ACE_OK
                                        : ace_error_move(error, ace_error_copy(publish->error));
     case ACE_CANCELLED:

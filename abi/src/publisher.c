@@ -43,16 +43,48 @@ static ace_code encode(const ace_target *target, const acemq_message *message, a
     return code;
 }
 
-ace_code ace_target_send(const ace_target *target, const acemq_message *message, ace_error **error)
+/* What ends before it is on its way counts too. */
+static void measure_unsent(const ace_target *target, ace_code code)
+{
+    if (code != ACE_OK) {
+        ace_publisher_measure_unsent(target->connection->publisher, target->exchange,
+                                     target->routing_key, code);
+    }
+}
+
+/* The interceptors first, then the message as they leave it. */
+static ace_code prepare(const ace_target *target, const acemq_message *message,
+                        ace_publish *publish, ace_outgoing **outgoing, ace_error **error)
+{
+    ace_code code = ace_outgoing_begin(target->connection, target->exchange, target->routing_key,
+                                       message, outgoing, error);
+    if (code == ACE_OK) {
+        code = encode(target, *outgoing == NULL ? message : (*outgoing)->message, publish, error);
+    }
+    measure_unsent(target, code);
+    return code;
+}
+
+static ace_code send_one(const ace_target *target, const acemq_message *message,
+                         ace_outgoing **outgoing, ace_error **error)
 {
     ace_publish publish = {.deadline = 0};
-    ace_code code = encode(target, message, &publish, error);
+    ace_code code = prepare(target, message, &publish, outgoing, error);
     if (code == ACE_OK) {
         code = ace_publisher_send(target->connection->publisher, lane_of(target), &publish,
                                   target->cancel, error);
     }
     ace_publish_clear(&publish);
     return code;
+}
+
+ace_code ace_target_send(const ace_target *target, const acemq_message *message, ace_error **error)
+{
+    ace_outgoing *outgoing = NULL;
+    ace_error *failure = NULL;
+    ace_code code = send_one(target, message, &outgoing, &failure);
+    ace_outgoing_end(outgoing, code, failure);
+    return code == ACE_OK ? ACE_OK : ace_error_move(error, failure);
 }
 
 /* A small body is copied for less than what it costs to share one between threads. */
@@ -75,22 +107,29 @@ ace_code ace_dispatch_begin(ace_dispatch *dispatch, const ace_target *target,
                             const acemq_message *message, ace_error **error)
 {
     ace_publisher *publisher = target->connection->publisher;
-    ace_code code = encode(target, message, &dispatch->publish, error);
+    ace_error *failure = NULL;
+    ace_code code = prepare(target, message, &dispatch->publish, &dispatch->outgoing, &failure);
     if (code == ACE_OK) {
         keep_body(dispatch, message);
-        code = await_room(publisher, target, error);
+        code = await_room(publisher, target, &failure);
+        measure_unsent(target, code);
     }
     if (code == ACE_OK) {
-        code = ace_publisher_submit_soon(publisher, lane_of(target), &dispatch->publish, error);
+        code = ace_publisher_submit_soon(publisher, lane_of(target), &dispatch->publish, &failure);
     }
-    if (code != ACE_OK) {
-        ace_dispatch_clear(dispatch);
+    if (code == ACE_OK) {
+        return ACE_OK;
     }
-    return code;
+    ace_outgoing_end(dispatch->outgoing, code, failure);
+    dispatch->outgoing = NULL;
+    ace_dispatch_clear(dispatch);
+    return ace_error_move(error, failure);
 }
 
 void ace_dispatch_clear(ace_dispatch *dispatch)
 {
+    ace_outgoing_end(dispatch->outgoing, dispatch->publish.code, dispatch->publish.error);
+    dispatch->outgoing = NULL;
     ace_publish_clear(&dispatch->publish);
     ace_body_release(dispatch->body);
     dispatch->body = NULL;
@@ -102,6 +141,9 @@ static ace_code check_direct(const acemq_connection *connection, const acemq_mes
     ace_code code = ace_connection_check(connection, error);
     if (code == ACE_OK) {
         code = ace_argument_present(message, "message", error);
+    }
+    if (code == ACE_OK) {
+        code = ace_outgoing_check(error);
     }
     return code == ACE_OK ? ace_argument_timeout(timeout, error) : code;
 }
@@ -258,6 +300,9 @@ ace_code ace_target_of_publisher(const acemq_publisher *publisher, const char *r
         code = ace_connection_check(publisher->connection, error);
     }
     if (code == ACE_OK) {
+        code = ace_outgoing_check(error);
+    }
+    if (code == ACE_OK) {
         code = ace_argument_optional_text(routing_key, "routing_key", error);
     }
     if (code == ACE_OK) {
@@ -297,6 +342,7 @@ acemq_status acemq_publisher_send(acemq_publisher *publisher, const char *routin
 typedef struct publish_batch {
     ace_publish *records;
     ace_publish **sendable;
+    ace_outgoing **outgoing; /* one for each record; NULL: nobody intercepts it */
     size_t sendable_count;
 } publish_batch;
 
@@ -304,7 +350,10 @@ static ace_code make_batch(publish_batch *batch, size_t count, ace_error **error
 {
     batch->records = calloc(count, sizeof *batch->records);
     batch->sendable = malloc(count * sizeof(ace_publish *));
-    return batch->records == NULL || batch->sendable == NULL ? ace_fail_memory(error) : ACE_OK;
+    batch->outgoing = calloc(count, sizeof(ace_outgoing *));
+    return batch->records == NULL || batch->sendable == NULL || batch->outgoing == NULL
+               ? ace_fail_memory(error)
+               : ACE_OK;
 }
 
 static void free_batch(publish_batch *batch, size_t count)
@@ -314,6 +363,7 @@ static void free_batch(publish_batch *batch, size_t count)
     }
     free(batch->records);
     free(batch->sendable);
+    free((void *)batch->outgoing);
 }
 
 /* One that cannot be encoded has its result already; the others go out all the same. */
@@ -325,7 +375,7 @@ static void encode_batch(publish_batch *batch, const ace_target *target,
         ace_error *error = NULL;
         ace_code code = ace_argument_present(messages[i], "message", &error);
         if (code == ACE_OK) {
-            code = encode(target, messages[i], record, &error);
+            code = prepare(target, messages[i], record, &batch->outgoing[i], &error);
         }
         if (code == ACE_OK) {
             batch->sendable[batch->sendable_count++] = record;
@@ -360,6 +410,7 @@ static ace_code report_batch(publish_batch *batch, size_t count, acemq_status *s
     ace_code first = ACE_OK;
     for (size_t i = 0; i < count; i++) {
         ace_publish *record = &batch->records[i];
+        ace_outgoing_end(batch->outgoing[i], record->code, record->error);
         if (record->code != ACE_OK && first == ACE_OK) {
             first = ace_error_move(error, ace_error_copy(record->error));
         }
@@ -388,7 +439,7 @@ acemq_status acemq_publisher_send_batch(acemq_publisher *publisher, const char *
         code = ace_argument_range(count > INT64_MAX ? INT64_MAX : (int64_t)count, 1, 1000000,
                                   "count", error);
     }
-    publish_batch batch = {NULL, NULL, 0};
+    publish_batch batch = {.records = NULL};
     if (code == ACE_OK) {
         code = make_batch(&batch, count, error);
     }

@@ -5,6 +5,7 @@
 #include "acemq/publisher.h"
 #include "client.h"
 #include "message.h"
+#include "outgoing.h"
 
 struct acemq_publisher {
     ace_handle handle;
@@ -39,8 +40,9 @@ ace_code ace_target_send(const ace_target *target, const acemq_message *message,
 
 /* A publish that outlives the call that began it. */
 struct ace_dispatch {
-    ace_publish publish; /* `done` and `user` are set by its owner */
-    ace_body *body;      /* one reference while it is on its way */
+    ace_publish publish;    /* `done` and `user` are set by its owner */
+    ace_body *body;         /* one reference while it is on its way */
+    ace_outgoing *outgoing; /* owned; NULL: nobody intercepts it */
 
     /* How its end is told, where nobody waits for it. */
     acemq_publish_callback callback;

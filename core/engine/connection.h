@@ -30,6 +30,7 @@
  * owner's record. The hooks are called by ace_connection_close(), on its thread, in the order
  * below. */
 typedef struct ace_member ace_member;
+struct ace_health_report;
 struct ace_member {
     ace_link_node node;
     bool busy; /* this and the next two are the connection's own: a hook is running */
@@ -47,6 +48,9 @@ struct ace_member {
     /* Whether the calling thread is one of its handlers, from which closing would wait for itself.
      * May be NULL. */
     bool (*is_current)(ace_member *member);
+    /* Adds what it has to say, by ace_health_add(). Under the connection's lock: it may take no
+     * other and may not wait. May be NULL. */
+    void (*health)(ace_member *member, struct ace_health_report *report);
 };
 
 typedef struct acemq_connection ace_connection;

@@ -75,6 +75,21 @@ void ace_consumer_count(const ace_consumer *consumer, ace_consumer_counters *cou
     };
 }
 
+void ace_consumer_health_of(const ace_consumer *consumer, ace_consumer_health *health)
+{
+    bool subscribed = atomic_load(&consumer->subscribed);
+    *health = (ace_consumer_health){
+        .queue = consumer->queue,
+        .subscribed = subscribed,
+        .away = !subscribed && atomic_load(&consumer->away),
+        .in_flight = atomic_load(&consumer->in_flight),
+        .waiting = atomic_load(&consumer->waiting),
+        .failing_hop = atomic_load(&consumer->failing_targets) > 0
+                           ? atomic_load(&consumer->failing_hop)
+                           : NULL,
+    };
+}
+
 bool ace_consumer_is_subscribed(const ace_consumer *consumer)
 {
     return atomic_load(&consumer->subscribed);
@@ -114,6 +129,9 @@ void ace_consumer_log(ace_consumer *consumer, ace_log_level level, const char *f
 void ace_consumer_tell(ace_consumer *consumer, ace_event_kind kind, int state, uint64_t number,
                        const ace_error *error)
 {
+    if (kind == ACE_EVENT_CONSUMER) {
+        atomic_store(&consumer->away, state == (int)ACE_CONSUMER_AWAY);
+    }
     ace_event event = {
         .kind = kind,
         .state = state,

@@ -216,6 +216,13 @@ static void member_report(ace_member *member, ace_work *left)
     ace_consumer_list_work(ACE_RECORD(member, ace_consumer, member), left);
 }
 
+static void member_health(ace_member *member, ace_health_report *report)
+{
+    ace_consumer_health health;
+    ace_consumer_health_of(ACE_RECORD(member, ace_consumer, member), &health);
+    ace_health_add(report, &health);
+}
+
 static bool member_is_current(ace_member *member)
 {
     return ace_consumer_is_current(ACE_RECORD(member, ace_consumer, member));
@@ -243,7 +250,8 @@ static ace_code make(ace_connection *connection, const ace_consumer_options *opt
                                     .drain = member_drain,
                                     .close = member_close,
                                     .report = member_report,
-                                    .is_current = member_is_current};
+                                    .is_current = member_is_current,
+                                    .health = member_health};
     ace_list_init(&consumer->deliveries);
     consumer->staffing.fire = ace_consumer_staffing_due;
     ace_settle_init(consumer);

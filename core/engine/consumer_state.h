@@ -13,6 +13,7 @@
 #include "engine/consumer_inbox.h"
 #include "engine/declare.h"
 #include "engine/delivery_state.h"
+#include "engine/health.h"
 #include "engine/hop.h"
 #include "engine/settle_acks.h"
 #include "engine/waiter.h"
@@ -94,6 +95,9 @@ struct acemq_consumer {
     /* Written on the loop's thread, read by any. */
     atomic_uint_least64_t opening; /* of the channel that deliveries may be settled on; 0: none */
     atomic_bool subscribed;
+    atomic_bool away;                  /* told so, and not subscribed since */
+    atomic_uint failing_targets;       /* that hops are held for */
+    _Atomic(const char *) failing_hop; /* the last of them; its plan's or its own text */
     atomic_uint_least64_t acknowledged;
     atomic_uint_least64_t rejected;
     atomic_uint_least64_t retried;
@@ -123,6 +127,7 @@ struct acemq_consumer {
 };
 
 /* Any thread. */
+void ace_consumer_health_of(const ace_consumer *consumer, ace_consumer_health *health);
 void ace_consumer_unref(ace_consumer *consumer);
 bool ace_consumer_is_stale(const ace_consumer *consumer, const ace_delivery *delivery);
 /* What a handler thread does with one delivery. */

@@ -70,6 +70,21 @@ static ace_hop_target *target_at(ace_consumer *consumer, size_t index)
     return index - count < consumer->ladder.count ? &hops->rungs[index - count] : NULL;
 }
 
+/* Any thread may ask whether one of them fails. */
+static void set_state(ace_hop_target *target, ace_target_state state)
+{
+    ace_consumer *consumer = target->consumer;
+    bool failed = target->state != ACE_TARGET_OPEN;
+    bool fails = state != ACE_TARGET_OPEN;
+    target->state = state;
+    if (fails && !failed) {
+        atomic_store(&consumer->failing_hop, target->queue);
+        atomic_fetch_add(&consumer->failing_targets, 1);
+    } else if (failed && !fails) {
+        atomic_fetch_sub(&consumer->failing_targets, 1);
+    }
+}
+
 ace_hop_target *ace_hops_target(ace_consumer *consumer, ace_hop_kind kind, const ace_rung *rung)
 {
     switch (kind) {
@@ -91,7 +106,7 @@ void ace_hops_detach(ace_consumer *consumer)
     ace_hop_target *target;
     for (size_t i = 0; (target = target_at(consumer, i)) != NULL; i++) {
         ace_loop_timer_cancel(consumer->loop, &target->timer);
-        target->state = ACE_TARGET_OPEN;
+        set_state(target, ACE_TARGET_OPEN);
         target->refused = false;
     }
 }
@@ -140,7 +155,7 @@ static void let_out(ace_hop_target *target)
     ace_list_init(&batch);
     ace_list_splice(&batch, &target->held);
     ace_loop_timer_cancel(target->consumer->loop, &target->timer);
-    target->state = ACE_TARGET_OPEN;
+    set_state(target, ACE_TARGET_OPEN);
     target->round++;
     ace_link_node *node;
     while ((node = ace_list_take_first(&batch)) != NULL) {
@@ -168,7 +183,7 @@ static void wait_here_instead(ace_hop_target *target)
 
 static void back_off(ace_hop_target *target, int64_t delay)
 {
-    target->state = ACE_TARGET_BACK_OFF;
+    set_state(target, ACE_TARGET_BACK_OFF);
     ace_consumer_timer(target->consumer, &target->timer, delay);
 }
 
@@ -206,11 +221,11 @@ static void declare(ace_hop_target *target)
         refused(target, "declare is verify");
         return;
     }
-    target->state = ACE_TARGET_WANTED;
+    set_state(target, ACE_TARGET_WANTED);
     if (consumer->hops.declarer.running) {
         return;
     }
-    target->state = ACE_TARGET_DECLARING;
+    set_state(target, ACE_TARGET_DECLARING);
     if (ace_declarer_start(&consumer->hops.declarer, NULL) != ACE_OK) {
         back_off(target, present_delay(target));
     }
@@ -274,9 +289,9 @@ static void back_off_over(ace_timer *timer)
     if (target->refused) {
         target->refused = false;
         target->failures = 0;
-        target->state = ACE_TARGET_OPEN;
+        set_state(target, ACE_TARGET_OPEN);
     } else if (ace_list_empty(&target->held)) {
-        target->state = ACE_TARGET_OPEN;
+        set_state(target, ACE_TARGET_OPEN);
     } else if (target->gone) {
         declare(target);
     } else {

@@ -18,7 +18,7 @@ ace_code ace_metrics_new(size_t series_limit, ace_metrics_observer *observer, vo
         free(metrics);
         return code;
     }
-    atomic_init(&metrics->references, 1);
+    ace_handle_init(&metrics->handle, ACE_METRICS_MAGIC);
     metrics->limit = series_limit == 0 ? 1 : series_limit;
     metrics->observer = observer;
     metrics->user = user;
@@ -30,16 +30,20 @@ ace_code ace_metrics_new(size_t series_limit, ace_metrics_observer *observer, vo
     return ACE_OK;
 }
 
+const ace_handle *ace_metrics_handle(const ace_metrics *metrics)
+{
+    return metrics == NULL ? NULL : &metrics->handle;
+}
+
 ace_metrics *ace_metrics_keep(ace_metrics *metrics)
 {
-    atomic_fetch_add_explicit(&metrics->references, 1, memory_order_relaxed);
+    ace_handle_retain(&metrics->handle);
     return metrics;
 }
 
 void ace_metrics_release(ace_metrics *metrics)
 {
-    if (metrics == NULL ||
-        atomic_fetch_sub_explicit(&metrics->references, 1, memory_order_acq_rel) != 1) {
+    if (metrics == NULL || !ace_handle_release(&metrics->handle)) {
         return;
     }
     if (metrics->destructor != NULL) {

@@ -11,11 +11,13 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/handle.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#define ACE_METRICS_MAGIC          ACE_MAGIC('M', 'T', 'R', 'C')
 #define ACE_METRICS_SERIES_DEFAULT 1000
 #define ACE_METRIC_LABELS          3 /* at most */
 
@@ -51,7 +53,7 @@ typedef struct ace_metric_label {
 } ace_metric_label;
 
 /* One observation, borrowed for the call. */
-typedef struct ace_observation {
+typedef struct acemq_observation {
     const char *name; /* static, as the contract has it */
     ace_metric_kind kind;
     double value; /* what a counter grew by; a gauge as it is now; a duration in seconds */
@@ -67,6 +69,7 @@ typedef struct acemq_metrics ace_metrics; /* counted */
  * the thread that observes, without a lock, and `destructor` with the last reference. */
 ace_code ace_metrics_new(size_t series_limit, ace_metrics_observer *observer, void *user,
                          void (*destructor)(void *user), ace_metrics **metrics, ace_error **error);
+const ace_handle *ace_metrics_handle(const ace_metrics *metrics); /* NULL for NULL */
 ace_metrics *ace_metrics_keep(ace_metrics *metrics);
 void ace_metrics_release(ace_metrics *metrics); /* NULL is fine */
 

@@ -6,8 +6,6 @@
 #include "base/thread.h"
 #include "engine/metrics_names.h"
 
-#include <stdatomic.h>
-
 #define ACE_METRIC_TABLE 1024 /* chains */
 
 typedef struct ace_series {
@@ -23,7 +21,7 @@ typedef struct ace_series {
 } ace_series;
 
 struct acemq_metrics {
-    atomic_uint references;
+    ace_handle handle;
     ace_mutex mutex;
     size_t limit;
     ace_metrics_observer *observer;

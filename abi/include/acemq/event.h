@@ -7,6 +7,9 @@
 
 #include "error.h"
 
+#include "metrics.h"
+#include "settlement.h"
+
 ACEMQ_BEGIN
 
 typedef enum acemq_event_kind {
@@ -15,7 +18,11 @@ typedef enum acemq_event_kind {
     ACEMQ_EVENT_CONFIRM = 3, /**< a publish of acemq_publisher_submit() ended; number: its token */
     ACEMQ_EVENT_SETTLE_FAILED = 4,  /**< a queued settlement was not carried out; text: the queue */
     ACEMQ_EVENT_CONSUMER_ENDED = 5, /**< a consumer ended by itself; text: the queue */
-    ACEMQ_EVENT_LOG = 6             /**< a line of the log; number: acemq_log_level */
+    ACEMQ_EVENT_LOG = 6,            /**< a line of the log; number: acemq_log_level */
+    /** an interceptor failed where that changes nothing; text: which, and why */
+    ACEMQ_EVENT_INTERCEPTOR_FAILED = 7,
+    ACEMQ_EVENT_SETTLED = 8, /**< what became of a delivery; acemq_event_settlement() */
+    ACEMQ_EVENT_METRIC = 9   /**< something was counted or timed; acemq_event_observation() */
 } acemq_event_kind;
 
 /** An event: owned, immutable, freed with acemq_event_free(). Of each kind the newest 10,000 are
@@ -30,6 +37,10 @@ ACEMQ_API const char *acemq_event_text(const acemq_event *event);
 ACEMQ_API const acemq_error *acemq_event_error(const acemq_event *event);
 /** For ACEMQ_EVENT_CONNECTION while reconnecting: ms until the next try; else -1. */
 ACEMQ_API int64_t acemq_event_next_try(const acemq_event *event);
+/** Of ACEMQ_EVENT_SETTLED, else NULL; borrowed until the event is freed. */
+ACEMQ_API const acemq_settlement *acemq_event_settlement(const acemq_event *event);
+/** Of ACEMQ_EVENT_METRIC, else NULL; borrowed until the event is freed. */
+ACEMQ_API const acemq_observation *acemq_event_observation(const acemq_event *event);
 ACEMQ_API void acemq_event_free(acemq_event *event);
 
 ACEMQ_END

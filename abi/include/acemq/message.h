@@ -55,12 +55,25 @@ ACEMQ_API void acemq_message_set_correlation(acemq_message *message, const char 
 ACEMQ_API void acemq_message_set_causation(acemq_message *message, const char *causation);
 /** default acemq@host */
 ACEMQ_API void acemq_message_set_origin(acemq_message *message, const char *origin);
-/** Correlation and causation from the message being handled (section 2, `causing`). */
+/** Correlation and causation from the message being handled (section 2, `causing`), and its trace
+ * context (`traceparent`, `tracestate`) where this one has none of its own. */
 ACEMQ_API void acemq_message_caused_by(acemq_message *message, const acemq_delivery *parent);
 /** A declared route: names joined by commas, the position from 0, and the route's id (NULL: none).
  */
 ACEMQ_API void acemq_message_set_route(acemq_message *message, const char *steps, int32_t position,
                                        const char *route_id);
+
+/* Reading it again, as it was set: NULL, and 1 for the version, where nothing was. Borrowed until
+ * the message is changed or freed. */
+ACEMQ_API const char *acemq_message_id(const acemq_message *message);
+ACEMQ_API const char *acemq_message_type(const acemq_message *message);
+ACEMQ_API int32_t acemq_message_version(const acemq_message *message);
+ACEMQ_API const char *acemq_message_correlation(const acemq_message *message);
+ACEMQ_API const char *acemq_message_causation(const acemq_message *message);
+ACEMQ_API const char *acemq_message_origin(const acemq_message *message);
+ACEMQ_API const char *acemq_message_content_type(const acemq_message *message);
+ACEMQ_API const acemq_table *acemq_message_headers(const acemq_message *message);
+ACEMQ_API acemq_bytes acemq_message_body(const acemq_message *message);
 
 /* The application's headers. `x-acemq-` names are refused: ACEMQ_E_RESERVED_HEADER. */
 ACEMQ_API void acemq_message_set_header(acemq_message *message, const char *name, const char *text);
