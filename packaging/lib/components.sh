@@ -13,6 +13,8 @@ readonly alone='restart|blocked'
 
 export ACEMQ_BROKER_HOME=$build/broker
 export ACEMQ_TEST_BROKER_CONTROL=$ACEMQ_ROOT/packaging/broker
+export ACEMQ_POSTGRES_HOME=$build/postgres
+export ACEMQ_TEST_POSTGRES_CONTROL=$ACEMQ_ROOT/packaging/postgres
 
 # --- the broker ---
 
@@ -46,6 +48,36 @@ end_broker() {
     fi
 }
 
+# --- PostgreSQL, the same way ---
+
+postgres_is_ours=false
+
+begin_postgres() {
+    postgres_is_ours=true
+    if ! step "start PostgreSQL" "$build/postgres.log" new_postgres; then
+        count_failure "PostgreSQL did not start, so nothing that needs it could run"
+        return 1
+    fi
+    use_postgres
+}
+
+new_postgres() {
+    "$ACEMQ_TEST_POSTGRES_CONTROL" remove && "$ACEMQ_TEST_POSTGRES_CONTROL" start
+}
+
+use_postgres() {
+    "$ACEMQ_TEST_POSTGRES_CONTROL" start >>"$build/postgres.log" 2>&1
+    ACEMQ_TEST_POSTGRES=$("$ACEMQ_TEST_POSTGRES_CONTROL" url)
+    export ACEMQ_TEST_POSTGRES
+}
+
+end_postgres() {
+    if $postgres_is_ours; then
+        postgres_is_ours=false
+        "$ACEMQ_TEST_POSTGRES_CONTROL" remove
+    fi
+}
+
 # --- the programs ---
 
 # The sources tell what there is, and not the build folder, which may hold programs of sources that are gone.
@@ -62,6 +94,13 @@ broker_programs() {
     local source
     for source in ./tests/broker/test_*.c; do
         [[ -f $source ]] && echo "broker_$(program_subject "$source")"
+    done
+}
+
+store_programs() {
+    local source
+    for source in ./tests/stores/test_*.c; do
+        [[ -f $source ]] && echo "stores_$(program_subject "$source")"
     done
 }
 
@@ -130,10 +169,24 @@ run_broker_program() {
         "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$2"
 }
 
+# Each may end the server's connections, and the server: one at a time.
+run_store_programs() {
+    local name
+    for name in "$@"; do
+        use_postgres
+        pool_add 1 "$output" "$name" check "$(limit_s "$broker_limit_s")" \
+            "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$name"
+        pool_finish "$output"
+    done
+}
+
 run_broker_scripts() {
     local script
     for script in "$@"; do
         use_broker
+        if $postgres_is_ours; then
+            use_postgres
+        fi
         pool_add 1 "$output" "$(basename "$script")" script "$(limit_s "$broker_limit_s")" "${launcher[@]}" "$script"
         pool_finish "$output"
     done
@@ -163,10 +216,17 @@ component_broker() {
     run_broker_scripts $(scripts_in tests/broker)
 }
 
+component_stores() {
+    [[ -n $(store_programs) ]] || return 0
+    begin "tests against PostgreSQL" stores "$build"
+    begin_postgres || return
+    run_store_programs $(store_programs)
+}
+
 component_cli() {
     [[ -n $(scripts_in tests/cli) ]] || return 0
     begin "the command line" cli "$build"
-    begin_broker || return
+    begin_broker && begin_postgres || return
     run_broker_scripts $(scripts_in tests/cli)
 }
 
@@ -198,6 +258,8 @@ component_sanitize() {
         ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
     slowness=4
     run_unit_programs $(unit_programs)
+    begin_postgres || return
+    run_store_programs $(store_programs)
     begin_broker || return
     run_broker_programs $(broker_programs)
     run_broker_scripts $(scripts_in tests/broker) $(scripts_in tests/cli)
@@ -212,6 +274,8 @@ component_thread() {
         env CK_TIMEOUT_MULTIPLIER=8 TSAN_OPTIONS=die_after_fork=0:second_deadlock_stack=1
     slowness=8
     run_unit_programs $(unit_programs | grep -vE '^unit_(allocation|contract|codec|wire)_')
+    begin_postgres || return
+    run_store_programs $(store_programs)
     begin_broker || return
     run_broker_programs $(broker_programs)
 }

@@ -34,7 +34,7 @@ readonly service_policy=/usr/sbin/policy-rc.d
 readonly service_policy_mark='written by libacemq for one installation'
 
 # Debian starts a server when it is installed, and the tests want none but their own. A machine that has a policy
-# keeps it. The policy we write names the two services, and ends with this process should we be killed before it is removed.
+# keeps it. The policy we write names the services, and ends with this process should we be killed before it is removed.
 forbid_starting_services() {
     if [[ -e $service_policy ]] && ! grep -q "$service_policy_mark" "$service_policy"; then
         return 0
@@ -44,7 +44,7 @@ forbid_starting_services() {
 # $service_policy_mark
 [ -d /proc/$$ ] || exit 0
 case " \$* " in
-*" rabbitmq-server"*|*" epmd"*) exit 101 ;;
+*" rabbitmq-server"*|*" epmd"*|*" postgresql"*) exit 101 ;;
 esac
 exit 0
 POLICY
@@ -58,21 +58,28 @@ allow_starting_services() {
 }
 
 # A server that we brought does not start with the machine either; one that was there before is not touched.
-disable_new_server() {
-    as_root update-rc.d rabbitmq-server disable || true
+disable_new_servers() {
+    local server
+    for server in "$@"; do
+        if is_installed "$server"; then
+            as_root update-rc.d "$server" disable || true
+        fi
+    done
 }
 
 apt_install() {
-    local server_is_new=false status=0
-    is_installed rabbitmq-server || server_is_new=true
+    local new_servers=() server status=0
+    for server in rabbitmq-server postgresql; do
+        is_installed "$server" || new_servers+=("$server")
+    done
     # A list that cannot be refreshed does not matter when the packages can be had all the same.
     as_root apt-get -o DPkg::Lock::Timeout=300 update || true
     forbid_starting_services
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 \
         install --yes --no-install-recommends "$@" || status=$?
     allow_starting_services
-    if ((status == 0)) && $server_is_new && is_installed rabbitmq-server; then
-        disable_new_server
+    if ((status == 0)); then
+        disable_new_servers "${new_servers[@]}"
     fi
     return "$status"
 }

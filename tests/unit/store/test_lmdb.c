@@ -220,32 +220,61 @@ START_TEST(a_thread_with_a_write_transaction_of_its_own_is_told)
 }
 END_TEST
 
+static void expect_success(pid_t child)
+{
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
 START_TEST(a_map_that_another_process_made_larger_is_followed)
+{
+    const char *folder = folder_make();
+    int go[2];
+    ck_assert_int_eq(pipe(go), 0);
+    pid_t child = fork(); /* before there are threads */
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        char byte;
+        bool good = read(go[0], &byte, 1) == 1;
+        ace_lmdb_environment *own = open_at(folder, 0);
+        good = good && write_key(own, database_of(own), "large", map_size(own) + 1000, 20000,
+                                 NULL) == ACE_OK;
+        ace_lmdb_environment_release(own);
+        _exit(good ? 0 : 1);
+    }
+    ace_lmdb_environment *environment = open_at(folder, 0);
+    MDB_dbi database = database_of(environment);
+    size_t before = map_size(environment);
+    ck_assert_int_eq(write(go[1], "x", 1), 1);
+    expect_success(child);
+    ck_assert(has_key(environment, database, "large"));
+    ck_assert_uint_gt(map_size(environment), before);
+    ck_assert_int_eq(write_key(environment, database, "b", 1, 10000, NULL), ACE_OK);
+    ace_lmdb_environment_release(environment);
+    (void)close(go[0]);
+    (void)close(go[1]);
+}
+END_TEST
+
+START_TEST(a_child_opens_the_folder_anew_and_leaves_its_parent_s_alone)
 {
     const char *folder = folder_make();
     ace_lmdb_environment *environment = open_at(folder, 0);
     MDB_dbi database = database_of(environment);
-    size_t before = map_size(environment);
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
-        /* The parent's is of no use here, and is not closed; the folder is opened anew. */
-        bool good = ace_lmdb_environment_is_foreign(environment) &&
-                    write_key(environment, database, "a", 1, 1000, NULL) == ACE_FORKED;
         MDB_txn *none;
-        good = good && ace_lmdb_read_begin(environment, &none, NULL) == ACE_FORKED;
+        bool good = ace_lmdb_environment_is_foreign(environment) &&
+                    write_key(environment, database, "a", 1, 1000, NULL) == ACE_FORKED &&
+                    ace_lmdb_read_begin(environment, &none, NULL) == ACE_FORKED;
         ace_lmdb_environment_release(environment);
         ace_lmdb_environment *own = open_at(folder, 0);
-        good = good && own != environment &&
-               write_key(own, database_of(own), "large", before + 1000, 20000, NULL) == ACE_OK;
-        ace_lmdb_environment_release(own);
+        good = good && own != environment && ace_lmdb_read_begin(own, &none, NULL) == ACE_OK;
         _exit(good ? 0 : 1);
     }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-    ck_assert(has_key(environment, database, "large"));
-    ck_assert_uint_gt(map_size(environment), before);
+    expect_success(child);
     ck_assert_int_eq(write_key(environment, database, "b", 1, 10000, NULL), ACE_OK);
     ace_lmdb_environment_release(environment);
 }
@@ -366,6 +395,7 @@ int main(void)
     tcase_add_test(all, a_writer_held_up_leaves_nothing_behind);
     tcase_add_test(all, a_thread_with_a_write_transaction_of_its_own_is_told);
     tcase_add_test(all, a_map_that_another_process_made_larger_is_followed);
+    tcase_add_test(all, a_child_opens_the_folder_anew_and_leaves_its_parent_s_alone);
     tcase_add_test(all, the_slot_of_a_killed_reader_is_cleared_on_opening);
     tcase_add_test(all, many_writers_share_a_commit_while_the_map_grows);
     tcase_add_test(all, the_caller_s_own_environment_is_used_and_left_alone);
