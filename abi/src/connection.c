@@ -44,6 +44,11 @@ static ace_code check_numbers(const acemq_connect_options *options, ace_error **
         {options->frame_max, 0, INT32_MAX, "frame_max"},
         {options->channel_max, 0, UINT16_MAX, "channel_max"},
         {options->credentials, ACEMQ_CREDENTIALS_URL, ACEMQ_CREDENTIALS_EVENT, "credentials"},
+        {options->max_queued, 1, INT64_MAX, "max_queued"},
+        {options->max_output, ACE_OUTPUT_BYTES_LEAST, INT64_MAX, "max_output"},
+        {options->max_headers, 0, INT32_MAX, "max_headers"},
+        {options->max_header_entries, 0, ACE_HEADER_ENTRIES_MAX, "max_header_entries"},
+        {options->max_nesting, 1, ACE_TABLE_DEPTH_MAX, "max_nesting"},
         {options->log_level, ACEMQ_LOG_NONE, ACEMQ_LOG_DEBUG, "log_level"},
         {(int64_t)(options->events >> (ACEMQ_EVENT_METRIC + 1)), 0, 0,
          "events beyond the known ones"},
@@ -121,7 +126,7 @@ static void fill_settings(const acemq_connect_options *options, ace_settings *se
     settings->rpc_timeout = options->call_timeout;
     settings->confirm_timeout = options->publish_timeout;
     settings->channel_max = options->channel_max == 0 ? UINT16_MAX : options->channel_max;
-    settings->frame_max = options->frame_max == 0 ? INT32_MAX : options->frame_max;
+    settings->frame_max = options->frame_max == 0 ? ACE_FRAME_BYTES_TAKEN : options->frame_max;
     settings->reconnect = options->reconnect_initial > 0;
     if (settings->reconnect) {
         settings->reconnect_initial = options->reconnect_initial;
@@ -131,6 +136,11 @@ static void fill_settings(const acemq_connect_options *options, ace_settings *se
                                     : settings->reconnect_initial;
     settings->outstanding_limit = (uint32_t)options->outstanding;
     settings->body_limit = (uint64_t)options->max_body;
+    settings->queued_limit = (uint64_t)options->max_queued;
+    settings->output_limit = (uint64_t)options->max_output;
+    settings->headers = (ace_header_limits){.bytes = (uint64_t)options->max_headers,
+                                            .entries = (uint64_t)options->max_header_entries,
+                                            .depth = options->max_nesting};
     settings->credentials = source_of(options->credentials);
     settings->credentials_path = options->credentials_file;
     settings->user_variable = options->user_variable;

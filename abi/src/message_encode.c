@@ -123,6 +123,10 @@ ace_code ace_message_encode(const acemq_message *message, const ace_connection *
     if (code != ACE_OK) {
         return code;
     }
+    code = ace_headers_check(&message->headers.table, &connection->settings.headers, error);
+    if (code != ACE_OK) {
+        return code;
+    }
     ace_head head = ACE_HEAD_INIT;
     char new_id[ACE_UUID_LENGTH + 1];
     amqp_basic_properties_t verbatim;

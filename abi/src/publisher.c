@@ -95,11 +95,13 @@ static void keep_body(ace_dispatch *dispatch, const acemq_message *message)
     }
 }
 
-static ace_code await_room(ace_publisher *publisher, const ace_target *target, ace_error **error)
+static ace_code await_room(ace_publisher *publisher, const ace_target *target,
+                           const ace_publish *publish, ace_error **error)
 {
-    return ace_publisher_has_room(publisher)
+    size_t bytes = ace_publish_bytes(publish);
+    return ace_publisher_has_room(publisher, bytes)
                ? ACE_OK
-               : ace_publisher_await_room(publisher, ace_deadline_after(target->wait),
+               : ace_publisher_await_room(publisher, bytes, ace_deadline_after(target->wait),
                                           target->cancel, error);
 }
 
@@ -111,7 +113,7 @@ ace_code ace_dispatch_begin(ace_dispatch *dispatch, const ace_target *target,
     ace_code code = prepare(target, message, &dispatch->publish, &dispatch->outgoing, &failure);
     if (code == ACE_OK) {
         keep_body(dispatch, message);
-        code = await_room(publisher, target, &failure);
+        code = await_room(publisher, target, &dispatch->publish, &failure);
         measure_unsent(target, code);
     }
     if (code == ACE_OK) {

@@ -132,7 +132,7 @@ ace_code ace_channel_publish(ace_channel *channel, ace_bytes frames, size_t head
         link->output.length = before;
         return code;
     }
-    ace_link_added(link, before);
+    ace_link_added_content(link, before);
     return ACE_OK;
 }
 
@@ -271,7 +271,10 @@ ace_channel *ace_channel_new(ace_link *link, const ace_channel_handler *handler,
     channel->user = user;
     channel->limit.fire = limit_reached;
     ace_list_init(&channel->calls);
-    ace_assembly_init(&channel->assembly, ACE_BODY_MAX_DEFAULT);
+    uint64_t limit = link->settings->body_limit;
+    ace_assembly_init(&channel->assembly,
+                      limit > ACE_BODY_BYTES_CLAIMED ? limit : ACE_BODY_BYTES_CLAIMED);
+    ace_assembly_keep(&channel->assembly, limit);
     if (link->state == ACE_LINK_OPEN && ace_channel_open(channel, error) != ACE_OK) {
         free(channel);
         return NULL;
@@ -317,6 +320,11 @@ void ace_channel_close(ace_channel *channel)
     channel->refusal = NULL;
     ace_loop_timer_cancel(link->loop, &channel->limit);
     ace_assembly_reset(&channel->assembly);
+}
+
+void ace_channel_keep_bodies(ace_channel *channel, uint64_t largest)
+{
+    ace_assembly_keep(&channel->assembly, largest);
 }
 
 ace_link *ace_channel_link(const ace_channel *channel)

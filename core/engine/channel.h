@@ -54,6 +54,10 @@ ace_channel *ace_channel_new(ace_link *link, const ace_channel_handler *handler,
 void ace_channel_close(ace_channel *channel);
 void ace_channel_reopen(ace_channel *channel); /* does nothing when it is open or opening */
 
+/* Of contents that arrive from here on, bodies of more bytes are passed over (`skipped`); at first
+ * those over the settings' body limit. */
+void ace_channel_keep_bodies(ace_channel *channel, uint64_t largest);
+
 ace_link *ace_channel_link(const ace_channel *channel);
 bool ace_channel_is_open(const ace_channel *channel);
 uint16_t ace_channel_number(const ace_channel *channel); /* 0 when it has none */

@@ -221,6 +221,9 @@ void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
     atomic_fetch_add(&consumer->in_flight, 1);
     ace_watch_arrived(delivery);
     note_oddities(consumer, delivery);
+    if (!ace_window_admits(consumer, delivery)) {
+        return;
+    }
     if (consumer->stopping || atomic_load(&consumer->paused)) {
         ace_settle_return(delivery);
         return;

@@ -45,11 +45,13 @@ typedef struct ace_subscription {
     ace_link_listener listener;
 
     /* The window (consumer_window.h). */
-    uint16_t window;     /* the count to subscribe with, at most what may be held */
-    uint16_t asked;      /* the one it is or will be subscribed with */
-    uint64_t held_bytes; /* of contents not settled */
-    uint64_t largest;    /* content since it was subscribed */
-    uint64_t arrivals;   /* since then */
+    uint16_t window;      /* the count to subscribe with, at most what may be held */
+    uint16_t asked;       /* the one it is or will be subscribed with */
+    uint64_t allowance;   /* deliveries that may be unsettled, or the broker ignores the window */
+    uint32_t newly_aside; /* deliveries held unread since it was subscribed */
+    uint64_t held_bytes;  /* of contents not settled */
+    uint64_t largest;     /* content since it was subscribed */
+    uint64_t arrivals;    /* since then */
 } ace_subscription;
 
 /* Somebody waits for the first subscription. On the waiting thread's stack. */

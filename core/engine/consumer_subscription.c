@@ -155,6 +155,7 @@ static void subscribe(ace_consumer *consumer)
     subscription->stage = ACE_SUBSCRIPTION_MAKING;
     subscription->qos.done = limited;
     subscription->asked = subscription->window;
+    ace_window_asked(consumer);
     amqp_basic_qos_t qos = {.prefetch_count = subscription->window};
     ace_error *error = NULL;
     if (ace_channel_call(subscription->channel, &subscription->qos, AMQP_BASIC_QOS_METHOD, &qos,
@@ -222,6 +223,7 @@ static void lost(ace_channel *channel, const ace_error *error, bool comes_back, 
     bool was_subscribed = atomic_exchange(&consumer->subscribed, false);
     atomic_store(&consumer->opening, 0);
     ace_consumer_forget_deliveries(consumer);
+    subscription->allowance = 0;
     ace_declarer_reset(&subscription->declarer);
     subscription->stage = ACE_SUBSCRIPTION_NONE;
     if (consumer->stopping) {

@@ -24,6 +24,11 @@ void ace_subscription_detach(ace_consumer *consumer);
 
 /* The window by bytes. RabbitMQ fixes the count of a quorum queue's consumer when it subscribes, so
  * the only way to narrow it is to cancel and to subscribe again. */
+/* A subscription begins with the window that is asked for. */
+void ace_window_asked(ace_consumer *consumer);
+/* Looks at what came, and says whether it goes to its receiver. False: it was put back, set aside,
+ * or with all others on the connection that is given up. */
+bool ace_window_admits(ace_consumer *consumer, ace_delivery *delivery);
 void ace_window_subscribed(ace_consumer *consumer);
 void ace_window_arrived(ace_consumer *consumer, size_t bytes);
 void ace_window_released(ace_consumer *consumer, size_t bytes);

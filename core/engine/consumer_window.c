@@ -1,9 +1,11 @@
-/* The window by bytes. */
+/* The window: by count, by bytes, and past what is too large to be read. */
 #include "engine/consumer_subscription.h"
+#include "engine/settle.h"
 
 void ace_window_subscribed(ace_consumer *consumer)
 {
     consumer->subscription.largest = 0;
+    consumer->subscription.newly_aside = 0;
     consumer->subscription.arrivals = 0;
 }
 
@@ -36,10 +38,100 @@ static bool is_too_narrow(const ace_consumer *consumer)
                subscription->window;
 }
 
+void ace_window_asked(ace_consumer *consumer)
+{
+    /* What earlier subscriptions have left comes on top. */
+    consumer->subscription.allowance =
+        (uint64_t)consumer->subscription.asked + atomic_load(&consumer->in_flight);
+}
+
+/* --- what may come in ---------------------------------------------------------------------- */
+
+/* A broker that keeps to the windows never comes near. */
+static uint64_t most_bytes(const ace_consumer *consumer)
+{
+    uint64_t body = consumer->connection->settings.body_limit;
+    uint64_t twice = consumer->byte_limit > UINT64_MAX / 2 ? UINT64_MAX : consumer->byte_limit * 2;
+    return body > UINT64_MAX - twice ? UINT64_MAX : twice + body;
+}
+
+static uint64_t room(const ace_consumer *consumer)
+{
+    if (consumer->byte_limit == 0) {
+        return UINT64_MAX;
+    }
+    uint64_t most = most_bytes(consumer);
+    uint64_t held = consumer->subscription.held_bytes;
+    return held < most ? most - held : 0;
+}
+
+static void keep_bodies(ace_consumer *consumer)
+{
+    uint64_t limit = consumer->connection->settings.body_limit;
+    uint64_t left = room(consumer);
+    ace_channel_keep_bodies(consumer->subscription.channel, left < limit ? left : limit);
+}
+
+static void refuse_flood(ace_consumer *consumer)
+{
+    const ace_subscription *subscription = &consumer->subscription;
+    ace_error *error = NULL;
+    (void)ace_fail(&error, ACE_PROTOCOL,
+                   "the broker delivered %llu messages of queue %s that are not settled, the limit "
+                   "it was told is %llu",
+                   (unsigned long long)atomic_load(&consumer->in_flight), consumer->queue,
+                   (unsigned long long)subscription->allowance);
+    ace_error_field(&error, "prefetch", (long long)subscription->allowance);
+    ace_link_fail(consumer->consuming, error);
+}
+
+/* Held unread, so that it neither comes again at once nor blocks what is behind it. */
+static void set_aside(ace_consumer *consumer, ace_delivery *delivery)
+{
+    ace_subscription *subscription = &consumer->subscription;
+    uint64_t limit = consumer->connection->settings.body_limit;
+    ace_error *error = NULL;
+    (void)ace_content_whole(delivery->content, limit, &error);
+    ace_consumer_log(consumer, ACE_LOG_ERROR,
+                     "a message is left unread, and goes back when this consumer closes or has "
+                     "held it for %lld ms: %s",
+                     (long long)consumer->hold_limit, ace_error_message(error));
+    ace_consumer_tell(consumer, ACE_EVENT_SETTLE, 0, delivery->tag, error);
+    ace_error_free(error);
+    subscription->newly_aside++;
+    ace_settle_hold(delivery);
+    if (subscription->stage == ACE_SUBSCRIPTION_ACTIVE &&
+        2 * subscription->newly_aside >= subscription->asked) {
+        ace_subscription_cancel(consumer); /* and again, without these in the window */
+    }
+}
+
+bool ace_window_admits(ace_consumer *consumer, ace_delivery *delivery)
+{
+    const ace_content *content = delivery->content;
+    size_t bytes = ace_content_memory(content);
+    bool too_large = content->skipped > consumer->connection->settings.body_limit;
+    bool fits = content->skipped == 0 && bytes <= room(consumer);
+    consumer->subscription.held_bytes += bytes;
+    if (atomic_load(&consumer->in_flight) > consumer->subscription.allowance) {
+        refuse_flood(consumer);
+        return false;
+    }
+    if (consumer->stopping || atomic_load(&consumer->paused)) {
+        return true; /* which puts it back, whatever it is */
+    }
+    if (too_large) {
+        set_aside(consumer, delivery);
+    } else if (!fits) {
+        ace_settle_return(delivery);
+    }
+    return fits;
+}
+
 void ace_window_arrived(ace_consumer *consumer, size_t bytes)
 {
     ace_subscription *subscription = &consumer->subscription;
-    subscription->held_bytes += bytes;
+    keep_bodies(consumer);
     subscription->arrivals++;
     if (bytes > subscription->largest) {
         subscription->largest = bytes;
@@ -68,6 +160,9 @@ void ace_window_released(ace_consumer *consumer, size_t bytes)
     subscription->held_bytes -= bytes;
     bool holds_little =
         consumer->byte_limit == 0 || subscription->held_bytes <= consumer->byte_limit / 2;
+    if (subscription->channel != NULL) {
+        keep_bodies(consumer);
+    }
     if (subscription->stage == ACE_SUBSCRIPTION_HELD_OFF && holds_little &&
         !atomic_load(&consumer->paused)) {
         ace_subscription_begin(consumer);

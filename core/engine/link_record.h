@@ -78,6 +78,7 @@ struct ace_link {
     ace_buffer output;
     size_t output_start; /* of what was not written yet */
     uint64_t queued;     /* bytes since the stream was opened */
+    uint64_t paid;       /* of these, up to the end of the latest content */
     bool congested;
     bool draining; /* reading what a failed peer left */
     ace_deferral flush;
@@ -115,8 +116,11 @@ void ace_link_start_heartbeats(ace_link *link);
 void ace_link_flush_soon(ace_link *link);
 void ace_link_write_now(ace_link *link); /* what fits into the socket; for a last word */
 void ace_link_stream_init(ace_link *link);
-/* Brackets the additions to link->output, so that what is queued is counted and goes out. */
+/* Brackets the additions to link->output, so that what is queued is counted and goes out. More than
+ * the output limit in methods that the peer does not read is the end of the connection. */
 void ace_link_added(ace_link *link, size_t length_before);
+/* The same for a content, which is only sent to a peer that reads. */
+void ace_link_added_content(ace_link *link, size_t length_before);
 
 /* login.c */
 ace_code ace_login_begin(ace_link *link, ace_error **error);

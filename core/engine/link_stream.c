@@ -31,13 +31,35 @@ void ace_link_flush_soon(ace_link *link)
     ace_loop_defer(link->loop, &link->flush);
 }
 
-void ace_link_added(ace_link *link, size_t length_before)
+static void added(ace_link *link, size_t length_before)
 {
     link->queued += link->output.length - length_before;
     if (waiting(link) > CONGESTED_FROM) {
         link->congested = true;
     }
     ace_link_flush_soon(link);
+}
+
+void ace_link_added(ace_link *link, size_t length_before)
+{
+    added(link, length_before);
+    uint64_t written = link->queued - waiting(link);
+    uint64_t owed = link->queued - (link->paid > written ? link->paid : written);
+    if (owed <= link->settings->output_limit || link->failure != NULL) {
+        return;
+    }
+    ace_error *error = NULL;
+    ace_fail(&error, ACE_CONNECTION_LOST,
+             "%s does not read: %" PRIu64 " bytes of answers wait for it, the limit is %" PRIu64,
+             link->place, owed, link->settings->output_limit);
+    ace_error_field(&error, "output", (long long)link->settings->output_limit);
+    ace_link_fail(link, error);
+}
+
+void ace_link_added_content(ace_link *link, size_t length_before)
+{
+    added(link, length_before);
+    link->paid = link->queued;
 }
 
 static void drop_written(ace_link *link)
@@ -268,6 +290,7 @@ ace_code ace_link_attach(ace_link *link, ace_stream *stream, ace_error **error)
     link->last_received = ace_loop_now(link->loop);
     link->last_sent = link->last_received;
     link->queued = 0;
+    link->paid = 0;
     set_events(link);
     if (!ace_loop_watch(link->loop, &link->watch)) {
         ace_stream_close(stream);

@@ -128,6 +128,11 @@ bool ace_publish_keep_body(ace_publish *publish)
     return true;
 }
 
+size_t ace_publish_bytes(const ace_publish *publish)
+{
+    return publish->heads + publish->body.length;
+}
+
 void ace_publish_clear(ace_publish *publish)
 {
     ace_buffer_free(&publish->frames);

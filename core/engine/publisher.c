@@ -1,6 +1,7 @@
 #include "engine/publisher_record.h"
 #include "engine/waiter.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define ROOM_PATIENCE 10 /* ms */
@@ -12,6 +13,7 @@ typedef struct wanting {
     ace_waiter waiter;
     bool hops_too;
     size_t limit;
+    size_t bytes; /* and that these fit; 0: whatever their bytes */
 } wanting;
 
 static size_t in_hand(ace_publisher *publisher, bool hops_too)
@@ -19,6 +21,20 @@ static size_t in_hand(ace_publisher *publisher, bool hops_too)
     size_t count = atomic_load(&publisher->in_hand[ACE_PUBLISH_APPLICATION]) +
                    atomic_load(&publisher->in_hand[ACE_PUBLISH_UNCONFIRMED]);
     return hops_too ? count + atomic_load(&publisher->in_hand[ACE_PUBLISH_HOP]) : count;
+}
+
+/* What is larger than the limit goes when nothing else is in hand. */
+static bool bytes_fit(ace_publisher *publisher, size_t bytes)
+{
+    uint64_t limit = publisher->settings->queued_limit;
+    size_t held = atomic_load(&publisher->bytes);
+    return held == 0 || (held <= limit && bytes <= limit - held);
+}
+
+static bool is_met(ace_publisher *publisher, const wanting *wanted)
+{
+    return in_hand(publisher, wanted->hops_too) <= wanted->limit &&
+           (wanted->bytes == 0 || bytes_fit(publisher, wanted->bytes));
 }
 
 static void wake_wanting(ace_publisher *publisher)
@@ -31,7 +47,7 @@ static void wake_wanting(ace_publisher *publisher)
     while (node != NULL) {
         ace_link_node *next = ace_list_next(&publisher->wanting, node);
         wanting *wanted = ACE_RECORD(node, wanting, node);
-        if (in_hand(publisher, wanted->hops_too) <= wanted->limit) {
+        if (is_met(publisher, wanted)) {
             ace_list_remove(&publisher->wanting, node);
             ace_waiter_complete(&wanted->waiter);
             ace_loop_expect(publisher->loop); /* it waited to publish more */
@@ -41,8 +57,9 @@ static void wake_wanting(ace_publisher *publisher)
     ace_mutex_unlock(&publisher->mutex);
 }
 
-static void leave_hand(ace_publisher *publisher, ace_publish_lane lane, size_t count)
+static void leave_hand(ace_publisher *publisher, ace_publish_lane lane, size_t count, size_t bytes)
 {
+    atomic_fetch_sub(&publisher->bytes, bytes);
     atomic_fetch_sub(&publisher->in_hand[lane], count);
     wake_wanting(publisher);
 }
@@ -52,17 +69,20 @@ static void tell_ended(ace_deferral *deferral)
     ace_publisher *publisher = ACE_RECORD(deferral, ace_publisher, tally);
     for (int i = 0; i < ACE_LANES; i++) {
         size_t count = publisher->ended_now[i];
+        size_t bytes = publisher->bytes_ended_now;
         publisher->ended_now[i] = 0;
         if (count > 0) {
-            leave_hand(publisher, (ace_publish_lane)i, count);
+            publisher->bytes_ended_now = 0;
+            leave_hand(publisher, (ace_publish_lane)i, count, bytes);
         }
     }
 }
 
 /* The count is what other threads look at all the time: it is written once for many confirms. */
-void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane)
+void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane, size_t bytes)
 {
     publisher->ended_now[lane]++;
+    publisher->bytes_ended_now += lane == ACE_PUBLISH_HOP ? 0 : bytes;
     ace_loop_defer(publisher->loop, &publisher->tally);
 }
 
@@ -76,7 +96,7 @@ static ace_code wait_for(ace_publisher *publisher, wanting *wanted, int64_t dead
     }
     atomic_fetch_add(&publisher->waiters, 1);
     ace_mutex_lock(&publisher->mutex);
-    bool waits = in_hand(publisher, wanted->hops_too) > wanted->limit;
+    bool waits = !is_met(publisher, wanted);
     if (waits) {
         ace_list_append(&publisher->wanting, &wanted->node);
     }
@@ -190,11 +210,13 @@ static ace_code submit(ace_publisher *publisher, ace_publish_lane lane, ace_publ
     publish->task.run = arrive;
     ace_publish_measure_begin(publish);
     if (!atomic_load(&publisher->closed)) {
+        size_t bytes = lane == ACE_PUBLISH_HOP ? 0 : ace_publish_bytes(publish);
         atomic_fetch_add(&publisher->in_hand[lane], 1);
+        atomic_fetch_add(&publisher->bytes, bytes);
         if (post(publisher->loop, &publish->task)) {
             return ACE_OK;
         }
-        leave_hand(publisher, lane, 1);
+        leave_hand(publisher, lane, 1, bytes);
     }
     publish->stage = ACE_PUBLISH_IDLE;
     return ace_fail(error, ACE_CLOSED, "nothing was sent: the connection was closed");
@@ -324,44 +346,62 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
 /* Until a good part of the limit is free, so that a thread that fills the window wakes once for
  * many confirms; when that takes its time, until one is. A narrow window is kept fuller, since the
  * broker may have nothing else to do. */
-static ace_code wait_for_room(ace_publisher *publisher, size_t limit, int64_t deadline,
-                              ace_cancel *cancel, ace_error **error)
+static ace_code wait_for_room(ace_publisher *publisher, size_t limit, size_t bytes,
+                              int64_t deadline, ace_cancel *cancel, ace_error **error)
 {
     int64_t soon = ace_deadline_after(ROOM_PATIENCE);
     if (limit >= 16 && soon < deadline) {
-        wanting much = {.limit = limit - limit / (limit >= 256 ? 4 : 8)};
+        wanting much = {.limit = limit - limit / (limit >= 256 ? 4 : 8), .bytes = bytes};
         ace_code code = wait_for(publisher, &much, soon, cancel, error);
         if (code != ACE_TIMEOUT) {
             return code;
         }
     }
-    wanting one = {.limit = limit - 1};
+    wanting one = {.limit = limit - 1, .bytes = bytes};
     return wait_for(publisher, &one, deadline, cancel, error);
 }
 
-bool ace_publisher_has_room(ace_publisher *publisher)
+bool ace_publisher_has_room(ace_publisher *publisher, size_t bytes)
 {
     return !atomic_load(&publisher->closed) &&
-           (in_hand(publisher, false) < publisher->settings->outstanding_limit ||
+           ((in_hand(publisher, false) < publisher->settings->outstanding_limit &&
+             bytes_fit(publisher, bytes)) ||
             ace_loop_is_current(publisher->loop));
 }
 
-ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
-                                  ace_error **error)
+static ace_code no_room(ace_publisher *publisher, size_t bytes, ace_error **error)
+{
+    size_t limit = publisher->settings->outstanding_limit;
+    size_t count = in_hand(publisher, false);
+    if (count < limit && !bytes_fit(publisher, bytes)) {
+        uint64_t most = publisher->settings->queued_limit;
+        ace_code code = ace_fail(error, ACE_REFUSED,
+                                 "nothing was sent: publishes of %zu bytes are in hand, this one "
+                                 "has %zu, the limit is %" PRIu64,
+                                 atomic_load(&publisher->bytes), bytes, most);
+        ace_error_field(error, "queued", (long long)most);
+        return code;
+    }
+    ace_code code =
+        ace_fail(error, ACE_REFUSED,
+                 "nothing was sent: %zu publishes are in hand, the limit is %zu", count, limit);
+    ace_error_field(error, "outstanding", (long long)limit);
+    return code;
+}
+
+ace_code ace_publisher_await_room(ace_publisher *publisher, size_t bytes, int64_t deadline,
+                                  ace_cancel *cancel, ace_error **error)
 {
     if (atomic_load(&publisher->closed)) {
         return ace_fail(error, ACE_CLOSED, "the connection was closed");
     }
-    if (ace_publisher_has_room(publisher)) {
+    if (ace_publisher_has_room(publisher, bytes)) {
         return ACE_OK;
     }
-    size_t limit = publisher->settings->outstanding_limit;
-    ace_code code = wait_for_room(publisher, limit, deadline, cancel, error);
+    ace_code code = wait_for_room(publisher, publisher->settings->outstanding_limit, bytes,
+                                  deadline, cancel, error);
     if (code == ACE_TIMEOUT) {
-        code = ace_fail(error, ACE_REFUSED,
-                        "nothing was sent: %zu publishes are in hand, the limit is %zu",
-                        in_hand(publisher, false), limit);
-        ace_error_field(error, "outstanding", (long long)limit);
+        code = no_room(publisher, bytes, error);
     } else if (code == ACE_CANCELLED) {
         code = ace_fail(error, ACE_CANCELLED, "the publish was cancelled; nothing was sent");
     }

@@ -87,6 +87,8 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
                             ace_error **error);
 /* After encoding: the record takes a copy of the body. False: no memory, and nothing changed. */
 bool ace_publish_keep_body(ace_publish *publish);
+/* Of an encoded record, its body included: what counts against the queued limit. */
+size_t ace_publish_bytes(const ace_publish *publish);
 void ace_publish_clear(ace_publish *publish); /* frees what it owns and zeroes it */
 
 /* Makes the channels of both lanes on the link, which must outlive it. `changed` of its own
@@ -119,13 +121,14 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
                                 ace_error **error);
 
 /* Whether the next call would return at once with ACE_OK. Any thread. */
-bool ace_publisher_has_room(ace_publisher *publisher);
+bool ace_publisher_has_room(ace_publisher *publisher, size_t bytes);
 /* Before an asynchronous submission, so that what waits here stays bounded: waits until fewer than
- * the outstanding limit of the application's records are in hand. At once on the loop's thread.
+ * the outstanding limit of the application's records are in hand, and one of `bytes` fits their
+ * queued limit beside them, or nothing else is in hand. At once on the loop's thread.
  * `deadline` is monotonic of the system's clock. ACE_REFUSED when it passes, ACE_CANCELLED,
  * ACE_CLOSED. */
-ace_code ace_publisher_await_room(ace_publisher *publisher, int64_t deadline, ace_cancel *cancel,
-                                  ace_error **error);
+ace_code ace_publisher_await_room(ace_publisher *publisher, size_t bytes, int64_t deadline,
+                                  ace_cancel *cancel, ace_error **error);
 
 /* Called on the loop's thread for a message that came back and belongs to no publish that is still
  * waited for (with confirms off: any). Set before the first submission. The error is borrowed. */

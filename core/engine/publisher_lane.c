@@ -53,8 +53,9 @@ void ace_lane_finish(ace_publish *publish, ace_code code, ace_error *error)
     }
     count_result(&publisher->counts, code);
     ace_publish_measure_end(publish);
+    size_t bytes = ace_publish_bytes(publish);
     publish->done(publish); /* which may free the record */
-    ace_publisher_ended_one(publisher, kind);
+    ace_publisher_ended_one(publisher, kind, bytes);
 }
 
 /* Why what waits has not been sent. */
@@ -301,7 +302,7 @@ static void take_return(ace_channel *channel, ace_content *content, void *user)
         .routing_key = bytes_of(method->routing_key),
         .message_id = has_id ? bytes_of(properties->message_id) : (ace_bytes){NULL, 0},
         .properties = content->properties_raw,
-        .body_size = content->body.length,
+        .body_size = content->skipped > 0 ? content->skipped : content->body.length,
     };
     ace_error *error = NULL;
     ace_fail(&error, ACE_UNROUTABLE,

@@ -47,12 +47,14 @@ struct ace_publisher {
     void (*returned)(const ace_error *error, void *user);
     void *returned_user;
     size_t ended_now[ACE_LANES]; /* in this turn, told to other threads at its end */
+    size_t bytes_ended_now;
     ace_deferral tally;
 
     _Atomic(ace_metrics *) metrics; /* borrowed; NULL: nobody measures */
     atomic_bool paused;
     atomic_bool closed;
     atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended, but for those of this turn */
+    atomic_size_t bytes;              /* of these, without the hops */
     atomic_size_t waiters;
     ace_mutex mutex;  /* of the list */
     ace_list wanting; /* threads that wait for fewer in hand */
@@ -73,6 +75,6 @@ void ace_publish_measure_begin(ace_publish *publish);
 void ace_publish_measure_end(const ace_publish *publish);
 
 /* publisher.c; loop's thread. */
-void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane);
+void ace_publisher_ended_one(ace_publisher *publisher, ace_publish_lane lane, size_t bytes);
 
 #endif

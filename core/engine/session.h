@@ -47,7 +47,7 @@ ace_code ace_session_call(ace_session *session, amqp_method_number_t id, const v
 
 /* basic.get without automatic acknowledgement. *content is the caller's; NULL when the queue is
  * empty (its result is ACE_OK). *opening says which opening of the channel the delivery tag belongs
- * to. */
+ * to. A body over the settings' limit is not there (`skipped`). */
 ace_code ace_session_get(ace_session *session, const char *queue, ace_content **content,
                          uint64_t *opening, int64_t deadline, ace_cancel *cancel,
                          ace_error **error);

@@ -12,7 +12,6 @@
 #define NAME_LIMIT      255
 #define CREDENTIAL_MAX  1024
 #define OUTSTANDING_MAX 1000000
-#define BODY_LIMIT      (UINT64_C(128) * 1024 * 1024)
 
 void ace_settings_init(ace_settings *settings)
 {
@@ -28,9 +27,14 @@ void ace_settings_init(ace_settings *settings)
         .reconnect_initial = 500,
         .reconnect_limit = 30000,
         .reconnect_jitter = 0.2,
-        .outstanding_limit = 1000,
+        .outstanding_limit = ACE_OUTSTANDING_DEFAULT,
         .confirms = true,
-        .body_limit = BODY_LIMIT,
+        .queued_limit = ACE_QUEUED_BYTES_DEFAULT,
+        .body_limit = ACE_BODY_BYTES_DEFAULT,
+        .headers = {.bytes = ACE_HEADER_BYTES_DEFAULT,
+                    .entries = ACE_HEADER_ENTRIES_DEFAULT,
+                    .depth = ACE_TABLE_DEPTH_MAX},
+        .output_limit = ACE_OUTPUT_BYTES_DEFAULT,
         .credentials = ACE_CREDENTIALS_URL,
     };
 }
@@ -64,6 +68,11 @@ static ace_code check_range(const char *field, int64_t value, int64_t least, int
     return code;
 }
 
+static int64_t signed_limit(uint64_t limit)
+{
+    return limit > INT64_MAX ? -1 : (int64_t)limit;
+}
+
 static ace_code check_numbers(const ace_settings *settings, ace_error **error)
 {
     const struct {
@@ -82,8 +91,12 @@ static ace_code check_numbers(const ace_settings *settings, ace_error **error)
         {"reconnect longest wait", settings->reconnect_limit, settings->reconnect_initial,
          INT32_MAX},
         {"outstanding limit", settings->outstanding_limit, 1, OUTSTANDING_MAX},
-        {"body limit", settings->body_limit > INT64_MAX ? -1 : (int64_t)settings->body_limit, 0,
-         INT64_MAX},
+        {"body limit", signed_limit(settings->body_limit), 0, INT64_MAX},
+        {"queued limit", signed_limit(settings->queued_limit), 1, INT64_MAX},
+        {"output limit", signed_limit(settings->output_limit), ACE_OUTPUT_BYTES_LEAST, INT64_MAX},
+        {"header bytes", signed_limit(settings->headers.bytes), 0, INT64_MAX},
+        {"header entries", signed_limit(settings->headers.entries), 0, ACE_HEADER_ENTRIES_MAX},
+        {"header nesting", settings->headers.depth, 1, ACE_TABLE_DEPTH_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         ace_code code =

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/random.h"
+#include "contract/limits.h"
 #include "engine/url.h"
 
 #include <stdbool.h>
@@ -56,7 +57,10 @@ typedef struct ace_settings {
 
     uint32_t outstanding_limit; /* publishes sent and not confirmed: 1 to 1 000 000 */
     bool confirms;              /* of the application's publishes; hops always have them */
-    uint64_t body_limit;        /* bytes of one body to publish; at most 512 MiB come in */
+    uint64_t queued_limit;      /* bytes of the application's publishes in hand, at least 1 */
+    uint64_t body_limit;        /* bytes of one body, sent or received */
+    ace_header_limits headers;  /* of what is sent */
+    uint64_t output_limit;      /* bytes owed to a peer that does not read: 4096 and more */
 
     ace_credentials_source credentials;
     const char *credentials_path;
@@ -67,8 +71,8 @@ typedef struct ace_settings {
 } ace_settings;
 
 /* Heartbeat 60 s, connect 10 s, rpc 30 s, confirm 30 s, channel-max 2047, frame-max 131072,
- * back-off 500 ms to 30 s with jitter 0.2, 1000 outstanding, confirms on, bodies up to 128 MiB,
- * credentials of the URL. */
+ * back-off 500 ms to 30 s with jitter 0.2, 1000 outstanding, confirms on, credentials of the URL,
+ * and the limits of contract/limits.h. */
 void ace_settings_init(ace_settings *settings);
 
 /* What the URL's options say goes over what the settings say. */

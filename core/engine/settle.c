@@ -226,6 +226,11 @@ static void wait_then(ace_delivery *delivery, ace_delivery_stage stage, int64_t 
     ace_consumer_timer(delivery->consumer, &delivery->timer, bounded(delivery, delay));
 }
 
+void ace_settle_hold(ace_delivery *delivery)
+{
+    wait_then(delivery, ACE_DELIVERY_DELAYED, ACE_NEVER);
+}
+
 void ace_settle_wait_here(ace_delivery *delivery, int64_t delay)
 {
     wait_then(delivery, ACE_DELIVERY_WAITING, delay);

@@ -15,6 +15,8 @@ void ace_settle_due(ace_timer *timer);
 void ace_settle_hopped(ace_delivery *delivery);
 /* Waits here for `delay`, at most as long as it may be held, then hops to its own queue. */
 void ace_settle_wait_here(ace_delivery *delivery, int64_t delay);
+/* Held as long as it may be, then back to the broker; no receiver sees it. */
+void ace_settle_hold(ace_delivery *delivery);
 /* Back to the broker because its hop is not possible; counts as rejected. */
 void ace_settle_put_back(ace_delivery *delivery);
 /* Back to the broker as if it had never come; counts nothing. */

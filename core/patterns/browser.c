@@ -154,6 +154,12 @@ ace_code ace_browser_next(ace_browser *browser, const ace_delivery **delivery, a
     const amqp_basic_get_ok_t *got = content->method.decoded;
     browser->tag = got->delivery_tag;
     browser->ready = got->message_count;
+    code = ace_content_whole(content, browser->connection->settings.body_limit, error);
+    if (code != ACE_OK) {
+        ace_error_prefix(error, "a message in %s", browser->queue);
+        ace_content_free(content);
+        return code;
+    }
     code = ace_delivery_of_content(content, browser->queue, &browser->held[browser->count], error);
     if (code == ACE_OK) {
         browser->removable = true;

@@ -275,6 +275,21 @@ static bool wants_more(const replay_pass *pass)
            pass->result->replayed + ace_flight_count(pass->flight) < pass->most;
 }
 
+/* What was too large to be read stays where it is. */
+static bool is_whole(const replay_pass *pass, const ace_delivery *delivery)
+{
+    const ace_settings *settings = &pass->connection->settings;
+    ace_error *error = NULL;
+    bool whole =
+        ace_content_whole(ace_delivery_content(delivery), settings->body_limit, &error) == ACE_OK;
+    if (!whole) {
+        ace_log_write(&settings->log, ACE_LOG_WARNING, "a message stays in %s: %s",
+                      pass->failure.text, ace_error_message(error));
+    }
+    ace_error_free(error);
+    return whole;
+}
+
 static ace_code move_one(replay_pass *pass, bool *empty, ace_error **error)
 {
     ace_delivery *delivery;
@@ -283,7 +298,7 @@ static ace_code move_one(replay_pass *pass, bool *empty, ace_error **error)
     if (code != ACE_OK || delivery == NULL) {
         return code;
     }
-    bool taken = is_taken(pass, delivery);
+    bool taken = is_whole(pass, delivery) && is_taken(pass, delivery);
     if (taken && !pass->options->dry_run) {
         return launch(pass, delivery, pass->last_tag, error);
     }

@@ -57,17 +57,36 @@ size_t ace_content_memory(const ace_content *content)
     return owner->block_size + owner->large_capacity;
 }
 
+ace_code ace_content_whole(const ace_content *content, uint64_t limit, ace_error **error)
+{
+    if (content->skipped == 0) {
+        return ACE_OK;
+    }
+    ace_fail(error, ACE_LIMIT, "body has %llu bytes, the limit is %llu",
+             (unsigned long long)content->skipped, (unsigned long long)limit);
+    ace_error_field(error, "body", (long long)limit);
+    return ACE_LIMIT;
+}
+
 void ace_assembly_init(ace_assembly *assembly, uint64_t body_max)
 {
     memset(assembly, 0, sizeof *assembly);
     assembly->body_max = body_max;
+    assembly->body_kept = body_max;
+}
+
+void ace_assembly_keep(ace_assembly *assembly, uint64_t largest)
+{
+    assembly->body_kept = largest;
 }
 
 void ace_assembly_reset(ace_assembly *assembly)
 {
     ace_content_free(assembly->open);
     ace_buffer_free(&assembly->heads);
+    uint64_t kept = assembly->body_kept;
     ace_assembly_init(assembly, assembly->body_max);
+    assembly->body_kept = kept;
 }
 
 bool ace_assembly_is_empty(const ace_assembly *assembly)
@@ -182,7 +201,8 @@ static ace_code fill_record(record *owner, heads *parts, const block_plan *plan,
 static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *parts,
                              ace_error **error)
 {
-    block_plan plan = plan_block(parts, assembly->body_size);
+    bool skips = assembly->body_size > assembly->body_kept;
+    block_plan plan = plan_block(parts, skips ? 0 : assembly->body_size);
     record *owner = calloc(1, plan.size);
     if (owner == NULL) {
         return ace_fail_memory(error);
@@ -190,7 +210,9 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
     owner->block_size = plan.size;
     owner->content.channel = channel;
     owner->content.body.data = no_body;
-    if (assembly->body_size > 0 && assembly->body_size <= INLINE_BODY_MAX) {
+    owner->content.skipped = skips ? assembly->body_size : 0;
+    assembly->body_received = 0;
+    if (!skips && assembly->body_size > 0 && assembly->body_size <= INLINE_BODY_MAX) {
         owner->body = (uint8_t *)owner + plan.body;
         owner->content.body.data = owner->body;
         assembly->body_capacity = (size_t)assembly->body_size;
@@ -273,13 +295,18 @@ static ace_code take_body(ace_assembly *assembly, const ace_frame *frame, ace_er
                         frame->channel);
     }
     record *owner = record_of(assembly->open);
-    size_t before = owner->content.body.length;
     size_t length = frame->payload.length;
-    if (length > assembly->body_size - before) {
+    if (length > assembly->body_size - assembly->body_received) {
         return ace_fail(error, ACE_PROTOCOL,
-                        "a body on channel %u has at least %zu bytes, its header says %llu",
-                        frame->channel, before + length, (unsigned long long)assembly->body_size);
+                        "a body on channel %u has at least %llu bytes, its header says %llu",
+                        frame->channel, (unsigned long long)(assembly->body_received + length),
+                        (unsigned long long)assembly->body_size);
     }
+    assembly->body_received += length;
+    if (owner->content.skipped > 0) {
+        return ACE_OK;
+    }
+    size_t before = owner->content.body.length;
     if (before + length > assembly->body_capacity) {
         ace_code code = grow_body(assembly, owner, before + length, error);
         if (code != ACE_OK) {
@@ -319,10 +346,11 @@ ace_code ace_assembly_take(ace_assembly *assembly, const ace_frame *frame, ace_c
         return code;
     }
     ace_content *open = assembly->open;
-    if (open != NULL && open->body.length == assembly->body_size) {
+    if (open != NULL && assembly->body_received == assembly->body_size) {
         *done = open;
         assembly->open = NULL;
         assembly->body_size = 0;
+        assembly->body_received = 0;
         assembly->body_capacity = 0;
     }
     return ACE_OK;

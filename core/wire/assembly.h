@@ -28,6 +28,7 @@ typedef struct ace_content {
     amqp_basic_properties_t *properties;
     ace_bytes properties_raw; /* flags and list, as received (but see ace_table_check() on 'U') */
     ace_bytes body;
+    uint64_t skipped; /* the bytes of a body over the limit of what is kept; `body` is empty then */
     /* NULL, or why the properties could not be read as they are: a header table nested deeper than
      * ACE_TABLE_DEPTH_MAX, an unknown kind, lengths that do not add up. The content is whole
      * otherwise: a message some other program has published must not cost the connection. */
@@ -38,16 +39,24 @@ void ace_content_free(ace_content *content); /* NULL is fine */
 /* The memory it holds, the body included: what a limit by bytes counts. */
 size_t ace_content_memory(const ace_content *content);
 
+/* Whether its body is there. ACE_LIMIT "body has 300 bytes, the limit is 200", where it was passed
+ * over for that limit. */
+ace_code ace_content_whole(const ace_content *content, uint64_t limit, ace_error **error);
+
 typedef struct ace_assembly { /* one for each channel; a part of its owner's record */
     ace_content *open;        /* has its header and waits for the rest of the body */
     uint64_t body_max;
-    uint64_t body_size; /* as the header frame claims */
+    uint64_t body_kept;     /* the largest that is */
+    uint64_t body_size;     /* as the header frame claims */
+    uint64_t body_received; /* of them */
     size_t body_capacity;
     ace_buffer heads; /* the method's payload, while the header frame is awaited */
 } ace_assembly;
 
 /* `body_max` is in bytes: ACE_BODY_MAX_DEFAULT, or less. */
 void ace_assembly_init(ace_assembly *assembly, uint64_t body_max);
+/* From the next content on, bodies over this size are read and not kept; at first none are. */
+void ace_assembly_keep(ace_assembly *assembly, uint64_t largest);
 /* Drops what is unfinished; ready for the next content. Also the way to free. */
 void ace_assembly_reset(ace_assembly *assembly);
 bool ace_assembly_is_empty(const ace_assembly *assembly); /* no content is under way */

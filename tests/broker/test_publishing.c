@@ -232,10 +232,10 @@ START_TEST(headers_larger_than_a_frame_are_refused_whole)
     trial self;
     trial_begin(&self, _i);
     const char *queue = trial_queue(&self, "there", ACEMQ_QUEUE_CLASSIC);
-    char *text = malloc(140001);
+    char *text = malloc(131041);
     ck_assert_ptr_nonnull(text);
-    memset(text, 'h', 140000);
-    text[140000] = '\0';
+    memset(text, 'h', 131040);
+    text[131040] = '\0';
     acemq_message *message = numbered("order", 1);
     acemq_message_set_header(message, "large", text);
     refused(&self, queue, message, ACEMQ_E_LIMIT, "one frame holds");

@@ -72,9 +72,10 @@ typedef struct acemq_connect_options {
     int64_t outstanding;
     /** where a publish has no timeout of its own; default 30 s */
     int64_t publish_timeout;
-    /** largest body sent or received, in bytes; default 128 MiB */
+    /** largest body sent or received, in bytes; default 128 MiB. What arrives with a larger one is
+     * not read: see consumer.h and replay.h. */
     int64_t max_body;
-    /** largest frame, in bytes; 0: what the broker suggests; else 4096 and more */
+    /** largest frame, in bytes; 0: what the broker suggests, up to 1 MiB; else 4096 and more */
     int32_t frame_max;
     /** 0: what the broker suggests */
     int32_t channel_max;
@@ -96,12 +97,25 @@ typedef struct acemq_connect_options {
     acemq_cancel *cancel;
     /** the kinds wanted, 1 << acemq_event_kind each; 0: none are kept */
     uint64_t events;
+    /** bytes of the publishes that are under way at once; a larger one goes when nothing else is;
+     * default 256 MiB */
+    int64_t max_queued;
+    /** bytes of acknowledgements and answers that wait for a broker that does not read, before the
+     * connection is dropped; default 16 MiB, 4096 and more */
+    int64_t max_output;
+    /** bytes of the headers that an application gives one message; default 128 KiB. All headers and
+     * properties of a message have to fit a frame besides. */
+    int64_t max_headers;
+    /** how many these are, those of nested tables and arrays included; default 4096, up to 65000 */
+    int32_t max_header_entries;
+    /** how deep they are nested, the headers themselves counted as 1; default 32, 1 to 32 */
+    int32_t max_nesting;
 } acemq_connect_options;
 
 #define ACEMQ_CONNECT_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(acemq_connect_options), 0, 10000, 30000, -1, 500, 30000, 1000, 30000, 134217728, 0, \
-            0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                     \
+            0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 268435456, 16777216, 131072, 4096, 32              \
     }
 
 /** Fills *options with the defaults. @param size sizeof(acemq_connect_options) as the caller knows

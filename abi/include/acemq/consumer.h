@@ -39,7 +39,8 @@ typedef struct acemq_consumer_options {
     acemq_cancel *cancel;
     /** for opening; default 30 s */
     int64_t timeout;
-    /** bytes of bodies held here before the broker is held off; default 64 MiB, 0: no limit */
+    /** bytes of bodies held here before the broker is held off; default 64 MiB, 0: no limit. What
+     * it still sends beyond twice that and one body goes back to the queue unread. */
     int64_t prefetch_bytes;
     /** how long the broker lets a delivery be unacknowledged; default 30 minutes, 0: for ever */
     int64_t acknowledgement_limit;
@@ -69,6 +70,10 @@ ACEMQ_API acemq_status acemq_consumer_options_init(acemq_consumer_options *optio
 typedef acemq_outcome (*acemq_handler)(acemq_delivery *delivery, void *user);
 
 /**
+ * A message whose body is over the connection's max_body meets no handler: it is not read, an error
+ * is logged (and told as ACEMQ_EVENT_SETTLE_FAILED), and it is held beside the prefetch until the
+ * consumer closes or five sixths of acknowledgement_limit are over, and then put back.
+ *
  * Push: declares what the consumer needs, subscribes, and runs `handler` for each message until
  * closed. It comes back by itself after a loss.
  * @param options    NULL: defaults

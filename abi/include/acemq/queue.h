@@ -67,7 +67,8 @@ ACEMQ_API acemq_status acemq_browser_open(acemq_connection *connection, const ch
                                           const acemq_browser_options *options,
                                           acemq_browser **browser, acemq_error **error);
 /** The next message, or NULL in *delivery at the queue's end; borrowed until the browser is freed.
- * Errors: ACEMQ_E_LIMIT past `max`, those of the connection. */
+ * Errors: ACEMQ_E_LIMIT past `max`, and for a message whose body is over the connection's max_body,
+ * which the next call passes over; those of the connection. */
 ACEMQ_API acemq_status acemq_browser_next(acemq_browser *browser, const acemq_delivery **delivery,
                                           acemq_error **error);
 /** Takes the message that was read last off the queue for good. */

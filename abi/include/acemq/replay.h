@@ -82,7 +82,8 @@ ACEMQ_API acemq_status acemq_replay_pending(acemq_connection *connection, const 
  * Errors: ACEMQ_E_INVALID_ARGUMENT when `queue` is itself a failure queue, ACEMQ_E_NOT_FOUND when
  * it does not exist, those of publishing and of the connection; the message it stopped at is still
  * where it was. ACEMQ_E_LIMIT when 10 000 declined messages were held, ACEMQ_E_TIMEOUT when the
- * pass had to end before the broker's limit: run it again.
+ * pass had to end before the broker's limit: run it again. A message whose body is over the
+ * connection's max_body counts as declined, and is logged.
  */
 ACEMQ_API acemq_status acemq_replay(acemq_connection *connection, const char *queue,
                                     const acemq_replay_options *options,

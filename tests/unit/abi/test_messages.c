@@ -309,9 +309,9 @@ END_TEST
 
 START_TEST(headers_larger_than_a_frame_are_refused)
 {
-    char *value = malloc(200001);
-    memset(value, 'v', 200000);
-    value[200000] = '\0';
+    char *value = malloc(131001);
+    memset(value, 'v', 131000);
+    value[131000] = '\0';
     acemq_message *message = acemq_message_text("x");
     acemq_message_set_header(message, "big", value);
     is_refused(message, ACEMQ_E_LIMIT, "frame");

@@ -37,7 +37,12 @@ CONNECT(credentials_user, log_callback);
 CONNECT(log_callback, log_user);
 CONNECT(log_user, cancel);
 CONNECT(cancel, events);
-ENDS(acemq_connect_options, events);
+CONNECT(events, max_queued);
+CONNECT(max_queued, max_output);
+CONNECT(max_output, max_headers);
+CONNECT(max_headers, max_header_entries);
+CONNECT(max_header_entries, max_nesting);
+ENDS(acemq_connect_options, max_nesting);
 
 #define CONSUMER(before, member) FOLLOWS(acemq_consumer_options, before, member)
 CONSUMER(size, retry);
@@ -308,6 +313,12 @@ START_TEST(values_out_of_range_name_their_field)
     CONNECT_REFUSES(max_body, 0);
     CONNECT_REFUSES(frame_max, -1);
     CONNECT_REFUSES(channel_max, 65536);
+    CONNECT_REFUSES(max_queued, 0);
+    CONNECT_REFUSES(max_output, 4095);
+    CONNECT_REFUSES(max_headers, -1);
+    CONNECT_REFUSES(max_header_entries, 65001);
+    CONNECT_REFUSES(max_nesting, 0);
+    CONNECT_REFUSES(max_nesting, 33);
     CONNECT_REFUSES(credentials, 5);
     CONNECT_REFUSES(log_level, 5);
     CONNECT_REFUSES(events, UINT64_C(1) << 20);

@@ -67,10 +67,10 @@ START_TEST(more_than_the_outstanding_limit_wait_for_the_window)
             ace_publisher_submit(p.publisher, ACE_PUBLISH_APPLICATION, &publishes[i], NULL),
             ACE_OK);
     }
-    ck_assert_int_eq(ace_publisher_await_room(p.publisher, ace_deadline_after(10), NULL, NULL),
+    ck_assert_int_eq(ace_publisher_await_room(p.publisher, 1, ace_deadline_after(10), NULL, NULL),
                      ACE_REFUSED);
     await_count(&ended, 3);
-    ck_assert_int_eq(ace_publisher_await_room(p.publisher, ace_deadline_after(10), NULL, NULL),
+    ck_assert_int_eq(ace_publisher_await_room(p.publisher, 1, ace_deadline_after(10), NULL, NULL),
                      ACE_OK);
     ace_publisher_close(p.publisher);
     ck_assert_int_eq(publishes[3].code, ACE_UNKNOWN_OUTCOME);

@@ -330,6 +330,54 @@ START_TEST(memory_for_a_body_grows_with_what_arrives_and_not_with_the_claim)
 }
 END_TEST
 
+static void check_kept(size_t size, uint64_t limit)
+{
+    ace_buffer bytes = ACE_BUFFER_INIT;
+    uint8_t *body = body_of(size);
+    static const amqp_basic_properties_t none = {0};
+    write_delivery(&bytes, 1, 7, &none, (ace_bytes){body, size}, 4096);
+    ace_assembly_keep(&assembly, limit);
+    ace_content *content = assemble(&bytes, 1000);
+    ace_error *error = NULL;
+    if (size <= limit) {
+        ck_assert_uint_eq(content->skipped, 0);
+        ck_assert_uint_eq(content->body.length, size);
+        ck_assert_int_eq(memcmp(content->body.data, body, size), 0);
+        ck_assert_int_eq(ace_content_whole(content, limit, &error), ACE_OK);
+    } else {
+        ck_assert_uint_eq(content->skipped, size);
+        ck_assert_uint_eq(content->body.length, 0);
+        ck_assert_uint_lt(ace_content_memory(content), 2048);
+        ck_assert_int_eq(ace_content_whole(content, limit, &error), ACE_LIMIT);
+        ck_assert_ptr_nonnull(strstr(ace_error_message(error), "the limit is"));
+        ace_error_free(error);
+    }
+    ace_content_free(content);
+    ace_buffer_free(&bytes);
+    free(body);
+}
+
+START_TEST(a_body_over_what_is_kept_is_read_and_passed_over)
+{
+    for (size_t limit = 0; limit <= 20000; limit += 5000) {
+        for (size_t size = limit == 0 ? 0 : limit - 1; size <= limit + 1; size++) {
+            check_kept(size, limit);
+        }
+    }
+    check_kept(1000000, 10);
+    ck_assert(ace_assembly_is_empty(&assembly));
+}
+END_TEST
+
+START_TEST(what_is_kept_stays_so_after_a_reset)
+{
+    ace_assembly_keep(&assembly, 10);
+    ace_assembly_reset(&assembly);
+    ck_assert_uint_eq(assembly.body_kept, 10);
+    check_kept(11, 10);
+}
+END_TEST
+
 /* A delivery with this raw list of properties, and a body of three bytes. */
 static ace_content *deliver_raw(const uint8_t *list, size_t length)
 {
@@ -461,6 +509,8 @@ static Suite *assembly_suite(void)
     tcase_add_test(contents, more_body_than_announced_is_refused);
     tcase_add_test(contents, a_method_without_content_passes_untouched);
     tcase_add_test(contents, a_malformed_announcement_is_refused);
+    tcase_add_test(contents, a_body_over_what_is_kept_is_read_and_passed_over);
+    tcase_add_test(contents, what_is_kept_stays_so_after_a_reset);
     tcase_add_test(contents, a_claimed_body_over_the_limit_is_refused_before_anything_is_allocated);
     tcase_add_test(contents, memory_for_a_body_grows_with_what_arrives_and_not_with_the_claim);
     tcase_add_test(contents, headers_nested_too_deep_cost_the_headers_and_not_the_content);
