@@ -78,5 +78,6 @@ extern const cli_command cli_command_replay;
 extern const cli_command cli_command_dead;
 extern const cli_command cli_command_topology;
 extern const cli_command cli_command_broker;
+extern const cli_command cli_command_top;
 
 #endif

@@ -14,6 +14,7 @@ _acemq_options() {
     replay) echo --max --parked --keep-attempts --id --filter --dry-run ;;
     dead) echo --parked --id --filter --max --yes ;;
     broker) echo --listen ;;
+    top) echo --retry --every --once ;;
     esac
     echo --url --url-file --json --help
 }
@@ -27,7 +28,7 @@ _acemq_values() {
     --listen) echo 127.0.0.1:0 ;;
     --filter) echo id= type= correlation= causation= origin= error= contentType= header. ;;
     --url | --exchange | --key | --body | --type | --id | --correlation | --header | --content-type | --count | --timeout | \
-        --exec | --threshold | --members | --prefetch | --max | --idle | --queue) ;;
+        --exec | --threshold | --members | --prefetch | --max | --idle | --queue | --every) ;;
     *) return 1 ;;
     esac
 }
@@ -44,7 +45,7 @@ _acemq() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} values
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        values="version demo schedule time envelope publish consume pending peek replay dead topology broker --help --version"
+        values="version demo schedule time envelope publish consume pending peek replay dead topology broker top --help --version"
     elif [[ $before == --file || $before == --url-file ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
