@@ -14,6 +14,9 @@
 #define COMING_OF_AGE 2500
 /* From the last call for a message to its copy lying in its rung, at most. */
 #define ON_ITS_WAY 20000
+/* A classic rung hands over without a confirm: what came out of it lies in no file of its queue for
+ * so long, at most. */
+#define FLUSHED 3000
 
 struct fault_admin {
     fault_ledger *ledger;
@@ -259,11 +262,14 @@ bool admin_excuses(const fault_admin *admin, int number)
     ledger_entry *entry = &admin->ledger->entries[number];
     const scene *one = fault_scene_of(number);
     int64_t at = atomic_load(&entry->last);
-    bool set_aside = atomic_load(&entry->set_aside) != 0;
+    bool in_its_rung = atomic_load(&entry->set_aside) == 0;
+    bool from_its_rung =
+        atomic_load(&entry->attempt) > 1 &&
+        falls_into(admin->kills, admin->kill_count, -1, at - (ON_ITS_WAY - FLUSHED));
     if (atomic_load(&entry->calls) == 0) {
         return false;
     }
-    return (one->classic_rung && !set_aside &&
+    return (one->classic_rung && (in_its_rung || from_its_rung) &&
             falls_into(admin->kills, admin->kill_count, -1, at)) ||
            falls_into(admin->deletions, admin->deletion_count, (int)(one - fault_scenes), at);
 }
