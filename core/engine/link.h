@@ -28,7 +28,7 @@ typedef enum ace_link_state {
     ACE_LINK_OPEN = 2,
     ACE_LINK_WAITING = 3, /* lost; tries again after a wait */
     ACE_LINK_CLOSING = 4, /* connection.close is on its way */
-    ACE_LINK_CLOSED = 5,  /* for good */
+    ACE_LINK_CLOSED = 5,  /* for good: asked to, not to come back, or refused ten times in a row */
 } ace_link_state;
 
 typedef struct ace_link_limits { /* as negotiated */

@@ -67,6 +67,7 @@ struct ace_link {
     ace_timer retry;
     int64_t retry_at;
     unsigned attempts; /* since the last success that lasted */
+    unsigned refusals; /* of the login, in a row */
     int64_t opened_at;
     ace_waiter *first; /* who waits for the first connect */
     ace_waiter *closer;

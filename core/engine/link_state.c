@@ -3,8 +3,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define LASTING 5000 /* ms that a connection has to stay open to count as a success */
-#define GRACE   250  /* ms that the connector gets beyond its own deadline, to say why */
+#define LASTING  5000 /* ms that a connection has to stay open to count as a success */
+#define REFUSALS 10   /* in a row, by the broker, after which it means what it says */
+#define GRACE    250  /* ms that the connector gets beyond its own deadline, to say why */
 
 const char *const ace_link_state_names[] = {"idle",    "connecting", "open",
                                             "waiting", "closing",    "closed"};
@@ -106,6 +107,18 @@ static void wait_for_retry(ace_link *link, ace_error *error)
     }
 }
 
+/* A broker that restarts, or that asks somebody else who is away, refuses what it takes a moment
+ * later. Credentials that nobody gave are not its answer. */
+static bool is_refused_for_good(ace_link *link, ace_code code)
+{
+    if (!is_permanent(code)) {
+        link->refusals = 0;
+    } else if (link->stage >= ACE_LOGIN_START) {
+        link->refusals++;
+    }
+    return link->refusals >= REFUSALS;
+}
+
 static void end_attempt(ace_link *link)
 {
     ace_loop_timer_cancel(link->loop, &link->login_limit);
@@ -131,10 +144,16 @@ void ace_link_come_down(ace_link *link, ace_error *error)
     if (link->state == ACE_LINK_OPEN && ace_loop_now(link->loop) - link->opened_at >= LASTING) {
         link->attempts = 0;
     }
+    bool for_good = is_refused_for_good(link, ace_error_code(error));
     end_attempt(link);
-    if (link->epoch > 0 && link->settings->reconnect) {
+    if (link->epoch > 0 && link->settings->reconnect && !for_good) {
         wait_for_retry(link, error);
     } else {
+        if (for_good) {
+            ace_log_write(&link->settings->log, ACE_LOG_ERROR,
+                          "%s link: %s; that was the answer %d times, and is not tried again",
+                          link->role, ace_error_message(error), REFUSALS);
+        }
         ace_link_set_state(link, ACE_LINK_CLOSED);
         set_error(link, error);
     }
@@ -257,6 +276,7 @@ void ace_link_opened(ace_link *link)
 {
     ace_loop_timer_cancel(link->loop, &link->login_limit);
     link->epoch++;
+    link->refusals = 0;
     link->opened_at = ace_loop_now(link->loop);
     atomic_store(&link->frame_max_now, link->limits.frame_max);
     set_error(link, NULL);

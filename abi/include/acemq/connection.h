@@ -160,7 +160,8 @@ typedef enum acemq_connection_state {
     ACEMQ_CONNECTION_OPEN = 1,
     ACEMQ_CONNECTION_BLOCKED = 2,      /**< the broker takes no publishes; consuming goes on */
     ACEMQ_CONNECTION_RECONNECTING = 3, /**< lost, and on its way back */
-    ACEMQ_CONNECTION_FAILED = 4,       /**< lost for good: no reconnecting was asked for */
+    ACEMQ_CONNECTION_FAILED = 4,       /**< lost for good: no reconnecting was asked for, or the
+                                      broker refused the login ten times in a row */
     ACEMQ_CONNECTION_CLOSED = 5
 } acemq_connection_state;
 

@@ -139,6 +139,71 @@ START_TEST(a_login_refused_on_the_way_back_is_told_and_asked_again_slowly)
 }
 END_TEST
 
+typedef struct refusing {
+    int times; /* after the first connection, which is lost */
+    bool vhost;
+} refusing;
+
+static void script_refuse_often(peer_side *side, int index, void *user)
+{
+    const refusing *how = user;
+    if (index == 0) {
+        peer_handshake(side, NULL);
+        peer_hang_up(side);
+    } else if (index > how->times) {
+        peer_handshake(side, NULL);
+        peer_expect_goodbye(side);
+    } else if (!how->vhost) {
+        peer_expect_header(side);
+        refuse_login(side);
+    } else {
+        peer_expect_header(side);
+        peer_send_start(side, "PLAIN", true);
+        (void)peer_expect(side, 0, AMQP_CONNECTION_START_OK_METHOD);
+        peer_send_tune(side, NULL);
+        (void)peer_expect(side, 0, AMQP_CONNECTION_TUNE_OK_METHOD);
+        (void)peer_expect(side, 0, AMQP_CONNECTION_OPEN_METHOD);
+        peer_close_connection(side, 530, "NOT_ALLOWED - vhost / not found");
+        (void)peer_expect(side, 0, AMQP_CONNECTION_CLOSE_OK_METHOD);
+        peer_expect_end(side);
+    }
+}
+
+static void begin_refusing(fixture *f, refusing *how)
+{
+    fixture_begin(f, script_refuse_often, how);
+    f->settings.reconnect_limit = 20;
+    fixture_make_link(f);
+    fixture_must_connect(f);
+}
+
+/* A broker that is restarting may refuse for a moment; a wrong password stays wrong. */
+START_TEST(a_login_refused_ten_times_on_the_way_back_is_the_end_and_says_why)
+{
+    fixture f;
+    refusing how = {.times = 1000, .vhost = _i == 1};
+    ace_link_description description;
+    begin_refusing(&f, &how);
+    fixture_await_state(&f, ACE_LINK_CLOSED, 1);
+    ace_link_describe(f.link, &description);
+    ck_assert_int_eq(ace_error_code(description.error),
+                     how.vhost ? ACE_VHOST_REFUSED : ACE_LOGIN_REFUSED);
+    ace_error_free(description.error);
+    ck_assert_int_eq(peer_connections(f.peer), 11);
+    fixture_end(&f);
+}
+END_TEST
+
+START_TEST(a_login_refused_nine_times_and_then_taken_is_back)
+{
+    fixture f;
+    refusing how = {.times = 9};
+    begin_refusing(&f, &how);
+    fixture_await_state(&f, ACE_LINK_OPEN, 2);
+    fixture_end(&f);
+}
+END_TEST
+
 typedef struct log_lines {
     atomic_int count;
     atomic_int telling;
@@ -327,6 +392,9 @@ int main(void)
     Suite *suite = suite_create("link");
     TCase *tcase = tcase_create("life");
     tcase_set_timeout(tcase, 30);
+    tcase_add_loop_test(tcase, a_login_refused_ten_times_on_the_way_back_is_the_end_and_says_why, 0,
+                        2);
+    tcase_add_test(tcase, a_login_refused_nine_times_and_then_taken_is_back);
     tcase_add_test(tcase, the_link_comes_back_after_every_kind_of_loss);
     tcase_add_test(tcase, a_login_refused_on_the_way_back_is_told_and_asked_again_slowly);
     tcase_add_test(tcase, no_line_of_the_log_holds_the_password);
