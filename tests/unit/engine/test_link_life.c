@@ -160,8 +160,7 @@ static void script_refuse_often(peer_side *side, int index, void *user)
         peer_expect_header(side);
         peer_send_start(side, "PLAIN", true);
         (void)peer_expect(side, 0, AMQP_CONNECTION_START_OK_METHOD);
-        peer_send_tune(side, NULL);
-        (void)peer_expect(side, 0, AMQP_CONNECTION_TUNE_OK_METHOD);
+        peer_send_tune(side, &(peer_tune){.channel_max = 2047, .frame_max = 131072});
         (void)peer_expect(side, 0, AMQP_CONNECTION_OPEN_METHOD);
         peer_close_connection(side, 530, "NOT_ALLOWED - vhost / not found");
         (void)peer_expect(side, 0, AMQP_CONNECTION_CLOSE_OK_METHOD);
