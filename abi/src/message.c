@@ -56,14 +56,11 @@ static acemq_message *make(const void *data, size_t length, const char *content_
     size_t held = data == NULL ? 0 : length;
     message->body =
         held > SIZE_MAX - sizeof *message->body ? NULL : malloc(sizeof *message->body + held);
-    char *type = content_type == NULL ? NULL : strdup(content_type);
-    if (message->body == NULL || (content_type != NULL && type == NULL)) {
-        free(type);
-        free(message->body);
+    if (message->body == NULL) {
         free(message);
         return NULL;
     }
-    message->texts[ACE_TEXT_CONTENT_TYPE] = type;
+    message->usual_type = content_type;
     atomic_init(&message->body->references, 1);
     message->body->length = held;
     if (held > 0) {
@@ -194,6 +191,9 @@ bool ace_message_set_text(acemq_message *message, ace_message_text which, const 
     }
     free(message->texts[which]);
     message->texts[which] = copy;
+    if (which == ACE_TEXT_CONTENT_TYPE) {
+        message->usual_type = NULL;
+    }
     return true;
 }
 

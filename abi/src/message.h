@@ -49,7 +49,8 @@ struct acemq_message {
     bool verbatim;
     ace_table headers;
     char *texts[ACE_TEXT_COUNT];
-    ace_bytes *route; /* into the route's text */
+    const char *usual_type; /* the content type it was made with, not owned; NULL: another */
+    ace_bytes *route;       /* into the route's text */
     size_t route_length;
     int32_t route_position;
     int32_t version;

@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#define USUAL_HEADERS 20 /* the envelope's, and some of the application's */
+
 static ace_name default_origin;
 static pthread_once_t origin_once = PTHREAD_ONCE_INIT;
 
@@ -22,6 +24,9 @@ static void find_origin(void)
 
 static ace_bytes text_of(const acemq_message *message, ace_message_text which)
 {
+    if (which == ACE_TEXT_CONTENT_TYPE && message->texts[which] == NULL) {
+        return ace_bytes_of(message->usual_type);
+    }
     return ace_bytes_of(message->texts[which]);
 }
 
@@ -128,6 +133,8 @@ ace_code ace_message_encode(const acemq_message *message, const ace_connection *
         return code;
     }
     ace_head head = ACE_HEAD_INIT;
+    amqp_table_entry_t room[USUAL_HEADERS];
+    ace_table_lend(&head.headers, room, USUAL_HEADERS);
     char new_id[ACE_UUID_LENGTH + 1];
     amqp_basic_properties_t verbatim;
     const amqp_basic_properties_t *properties = &verbatim;

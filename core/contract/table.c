@@ -38,11 +38,21 @@ void ace_table_delete(ace_table *table)
     }
 }
 
+void ace_table_lend(ace_table *table, amqp_table_entry_t *entries, int count)
+{
+    table->table.entries = entries;
+    table->lent = entries;
+    table->capacity = count;
+}
+
 void ace_table_release(ace_table *table)
 {
-    free(table->table.entries);
+    if (table->table.entries != table->lent) {
+        free(table->table.entries);
+    }
     ace_arena_free(&table->arena);
     table->table.entries = NULL;
+    table->lent = NULL;
     table->table.num_entries = 0;
     table->capacity = 0;
 }
@@ -113,9 +123,14 @@ ace_code ace_table_reserve(ace_table *table, int entries, ace_error **error)
     while (capacity < entries) {
         capacity = capacity > INT_MAX / 2 ? entries : capacity * 2;
     }
-    amqp_table_entry_t *grown = realloc(table->table.entries, (size_t)capacity * sizeof *grown);
+    amqp_table_entry_t *before = table->table.entries;
+    bool is_lent = before == table->lent;
+    amqp_table_entry_t *grown = realloc(is_lent ? NULL : before, (size_t)capacity * sizeof *grown);
     if (grown == NULL) {
         return ace_fail_memory(error);
+    }
+    if (is_lent && table->table.num_entries > 0) {
+        memcpy(grown, before, (size_t)table->table.num_entries * sizeof *grown);
     }
     table->table.entries = grown;
     table->capacity = capacity;

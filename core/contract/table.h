@@ -18,20 +18,24 @@ typedef struct acemq_table ace_table;
 struct acemq_table {
     amqp_table_t table; /* read it freely; it moves with every change */
     int capacity;
-    ace_arena arena;       /* also for strings that live as long as the table */
-    bool refuses_reserved; /* setting an "x-acemq-" name is ACE_RESERVED_HEADER */
-    bool borrows;          /* names and values are pointed to from here on, and not copied */
+    ace_arena arena;          /* also for strings that live as long as the table */
+    bool refuses_reserved;    /* setting an "x-acemq-" name is ACE_RESERVED_HEADER */
+    bool borrows;             /* names and values are pointed to from here on, and not copied */
+    amqp_table_entry_t *lent; /* by ace_table_lend() */
 };
 
 #define ACE_TABLE_INIT                                                                             \
     {                                                                                              \
-        {0, NULL}, 0, ACE_ARENA_INIT, false, false                                                 \
+        {0, NULL}, 0, ACE_ARENA_INIT, false, false, NULL                                           \
     }
 
 ace_table *ace_table_new(void);           /* NULL: no memory */
 void ace_table_delete(ace_table *table);  /* of ace_table_new(); NULL is fine */
 void ace_table_release(ace_table *table); /* of a table by value; leaves it empty and usable */
 void ace_table_clear(ace_table *table);   /* no entries; keeps some memory */
+/* Room of the caller's for the first entries of a table that has none yet; it must outlive the
+ * table's release. */
+void ace_table_lend(ace_table *table, amqp_table_entry_t *entries, int count);
 /* Room for that many entries in all, taken at once. */
 ace_code ace_table_reserve(ace_table *table, int entries, ace_error **error);
 
