@@ -63,4 +63,5 @@ void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery)
         ace_consumer_intercept(consumer, delivery)) {
         run_handler(consumer, delivery);
     }
+    ace_delivery_drop_views(delivery);
 }

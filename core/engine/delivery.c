@@ -119,14 +119,33 @@ ace_delivery *ace_delivery_keep(ace_delivery *delivery)
     return delivery;
 }
 
+/* What was made of the envelope. */
+static void forget_views(ace_delivery *delivery)
+{
+    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
+        delivery->release_attachment(delivery->attachment);
+    }
+    delivery->attachment = NULL;
+    ace_buffer_free(&delivery->packed);
+}
+
+void ace_delivery_drop_views(ace_delivery *delivery)
+{
+    forget_views(delivery);
+    ace_table_delete(delivery->all_headers);
+    ace_table_delete(delivery->headers);
+    delivery->all_headers = NULL;
+    delivery->headers = NULL;
+    ace_arena_free(&delivery->copies);
+    delivery->property_texts = NULL;
+}
+
 void ace_delivery_unref(ace_delivery *delivery)
 {
     if (atomic_fetch_sub_explicit(&delivery->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
-    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
-        delivery->release_attachment(delivery->attachment);
-    }
+    ace_delivery_drop_views(delivery);
     ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
     ace_content_free(delivery->content);
@@ -266,6 +285,7 @@ void ace_delivery_free(ace_delivery *delivery)
             (void)ace_delivery_put_back(delivery, NULL);
         }
     }
+    ace_delivery_drop_views(delivery); /* it may wait here for hours, and nobody looks any more */
     ace_delivery_unref(delivery);
 }
 
@@ -279,16 +299,6 @@ void ace_delivery_set_reason(ace_delivery *delivery, const char *reason)
     if (copy != NULL) { /* without memory the message still goes its way */
         replace_reason(delivery, copy);
     }
-}
-
-/* What was made of the envelope before shows what it was. */
-static void forget_views(ace_delivery *delivery)
-{
-    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
-        delivery->release_attachment(delivery->attachment);
-    }
-    delivery->attachment = NULL;
-    ace_buffer_free(&delivery->packed);
 }
 
 static ace_code check_entering(const ace_delivery *delivery, ace_error **error)

@@ -80,9 +80,16 @@ const char *ace_delivery_property(const ace_delivery *delivery, ace_property pro
     }
     /* Copies are made when a reader asks, who alone has the delivery then. */
     ace_delivery *own = (ace_delivery *)delivery;
+    if (own->property_texts == NULL) {
+        own->property_texts =
+            ace_arena_take(&own->copies, (ACE_PROPERTY_APP_ID + 1) * sizeof(const char *));
+    }
+    if (own->property_texts == NULL) {
+        return NULL;
+    }
     const char **copy = &own->property_texts[property];
     if (*copy == NULL) {
-        *copy = ace_arena_text(&own->arena, (const char *)text.data, text.length);
+        *copy = ace_arena_text(&own->copies, (const char *)text.data, text.length);
     }
     return *copy;
 }

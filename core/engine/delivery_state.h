@@ -49,8 +49,9 @@ struct acemq_delivery {
     char made_up_id[ACE_UUID_LENGTH + 1]; /* where the message has no id */
     ace_arena arena;
     char *reason;
-    const char *property_texts[ACE_PROPERTY_APP_ID + 1]; /* the arena's; NULL until asked for */
-    ace_table *all_headers; /* NULL until asked for, like the next two */
+    ace_arena copies;            /* of what its receiver asked for */
+    const char **property_texts; /* by property; NULL until asked for */
+    ace_table *all_headers;      /* NULL until asked for, like the next two */
     ace_table *headers;
     ace_buffer packed;
     void *attachment;
@@ -96,6 +97,9 @@ ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_cons
                                ace_random *random);
 ace_delivery *ace_delivery_keep(ace_delivery *delivery);
 void ace_delivery_unref(ace_delivery *delivery); /* any thread */
+
+/* Frees what only its receiver looks at, which lets go of it. */
+void ace_delivery_drop_views(ace_delivery *delivery);
 
 /* The property as it arrived, borrowed; false when the message does not have it, and for numbers.
  */
