@@ -230,7 +230,7 @@ void ace_watch_settled(ace_delivery *delivery)
 
 void ace_watch_put_back(ace_delivery *delivery, unsigned counters)
 {
-    measure(delivery, "rejected", NULL, counters);
+    measure(delivery, "rejected", "requeued", counters);
     tell(delivery, "rejected");
 }
 
