@@ -6,6 +6,7 @@
 
 #include <acemq/acemq.h>
 #include <string.h>
+#include <time.h>
 
 #define CALLS_MOST 12
 #define URL        "amqp://guest:guest@fuzz:5672/"
@@ -20,7 +21,13 @@ typedef struct program {
     acemq_connection *mq;
     acemq_consumer *consumer;
     acemq_publisher *publisher;
+    acemq_group *group;
+    acemq_cancel *cancel;
     uint8_t options;
+    bool pushes;
+    uint8_t style; /* what the handler does, besides handling */
+    int handled;
+    int handlers; /* whose destructor is still to come */
     int confirms; /* callbacks that are still to come */
     bool declining;
 } program;
@@ -49,9 +56,151 @@ static void connect(program *program)
     options.reconnect_initial = (program->options & RECONNECTS) != 0 ? 100 : 0;
     options.log_level = ACEMQ_LOG_DEBUG;
     options.log_callback = log_line;
+    check(acemq_cancel_new(&program->cancel, &error), error);
+    options.cancel = program->cancel;
     options.events = UINT64_C(1) << ACEMQ_EVENT_CONNECTION | UINT64_C(1) << ACEMQ_EVENT_LOG;
     check(acemq_connect(URL, &options, &program->mq, &error), error);
 }
+
+/* --- handling ------------------------------------------------------------------------------- */
+
+static void publish(program *program);
+
+/* What a handler may ask for, and what it may not: each is answered at once. */
+static void meddle(program *program)
+{
+    acemq_error *error = NULL;
+    int finished = 0;
+    switch (program->style % 8) {
+    case 1:
+        publish(program);
+        break;
+    case 2:
+        check(acemq_consumer_pause(program->consumer, &error), error);
+        break;
+    case 3:
+        check(acemq_consumer_set_prefetch(program->consumer, 1 + program->handled % 9, &error),
+              error);
+        break;
+    case 4:
+        check(acemq_consumer_close(program->consumer, &error), error);
+        break;
+    case 5:
+        FUZZ_DEMAND(acemq_connection_close(program->mq, 100, &error) == ACEMQ_E_FROM_HANDLER);
+        fuzz_check_error((ace_code)ACEMQ_E_FROM_HANDLER, (ace_error *)error);
+        break;
+    case 6:
+        FUZZ_DEMAND(acemq_consumer_drain(program->consumer, 100, &finished, &error) ==
+                    ACEMQ_E_FROM_HANDLER);
+        fuzz_check_error((ace_code)ACEMQ_E_FROM_HANDLER, (ace_error *)error);
+        break;
+    default:
+        break;
+    }
+}
+
+static void look_at(acemq_delivery *delivery);
+
+static acemq_outcome handle(acemq_delivery *delivery, void *user)
+{
+    program *program = user;
+    program->handled++;
+    look_at(delivery);
+    acemq_error *error = NULL;
+    FUZZ_DEMAND(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, &error) == ACEMQ_E_STATE);
+    fuzz_check_error((ace_code)ACEMQ_E_STATE, (ace_error *)error);
+    if (program->consumer != NULL) { /* not while it is being opened */
+        meddle(program);
+    }
+    return (acemq_outcome)((program->style / 8 + program->handled) % 5); /* 4: none of them */
+}
+
+static void handler_ended(void *user)
+{
+    program *program = user;
+    FUZZ_DEMAND(program->handlers > 0);
+    program->handlers--;
+}
+
+static void consume(program *program, uint8_t style)
+{
+    acemq_error *error = NULL;
+    acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
+    acemq_policy *policy = acemq_policy_fixed(3, 1000);
+    acemq_consumer_free(program->consumer);
+    program->consumer = NULL;
+    program->style = style;
+    program->pushes = true;
+    options.retry = (program->options & HAS_POLICY) != 0 ? policy : NULL;
+    options.timeout = 2000;
+    acemq_consumer *consumer = NULL;
+    acemq_status status = acemq_consume(program->mq, "orders", &options, handle, program,
+                                        handler_ended, &consumer, &error);
+    program->handlers += status == ACEMQ_OK ? 1 : 0;
+    program->consumer = consumer;
+    check(status, error);
+    acemq_policy_free(policy);
+}
+
+static void control(program *program, uint8_t choice)
+{
+    acemq_error *error = NULL;
+    switch (choice % 8) {
+    case 0:
+        check(acemq_connection_pause_publishing(program->mq, &error), error);
+        break;
+    case 1:
+        check(acemq_connection_resume_publishing(program->mq, &error), error);
+        break;
+    case 2:
+        acemq_cancel_fire(program->cancel);
+        break;
+    case 3:
+        acemq_cancel_reset(program->cancel);
+        break;
+    case 4:
+        check(acemq_consumer_pause(program->consumer, &error), error);
+        break;
+    case 5:
+        check(acemq_consumer_resume(program->consumer, &error), error);
+        break;
+    case 6:
+        check(acemq_consumer_set_prefetch(program->consumer, 1 + choice / 8, &error), error);
+        break;
+    default:
+        acemq_consumer_wake(program->consumer);
+        break;
+    }
+}
+
+static void open_group(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_group_options options = ACEMQ_GROUP_OPTIONS_INIT;
+    acemq_consumer_options each = ACEMQ_CONSUMER_OPTIONS_INIT;
+    each.timeout = 1000;
+    options.consumer = &each;
+    options.drain_budget = 500;
+    acemq_group_free(program->group);
+    program->group = NULL;
+    check(acemq_group_open(program->mq, "orders", &options, &program->group, &error), error);
+}
+
+static void use_group(program *program)
+{
+    acemq_error *error = NULL;
+    acemq_delivery *delivery = NULL;
+    check(acemq_group_scale(program->group, 1 + program->handled++ % 3, &error), error);
+    error = NULL;
+    acemq_status status = acemq_group_next(program->group, 500, &delivery, &error);
+    check(status, error);
+    if (status == ACEMQ_OK) {
+        look_at(delivery);
+    }
+    acemq_delivery_free(delivery);
+}
+
+/* --- pulling -------------------------------------------------------------------------------- */
 
 static void open_consumer(program *program)
 {
@@ -60,6 +209,7 @@ static void open_consumer(program *program)
     acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
     acemq_consumer_free(program->consumer);
     program->consumer = NULL;
+    program->pushes = false;
     if ((program->options & WAITS_HERE) != 0) {
         acemq_policy_threshold(policy, 0);
     }
@@ -122,6 +272,10 @@ static void take(program *program, uint8_t choice)
     acemq_error *error = NULL;
     acemq_delivery *delivery = NULL;
     if (program->consumer == NULL) {
+        return;
+    }
+    if (program->pushes) { /* time for whatever is delivered */
+        (void)nanosleep(&(struct timespec){.tv_sec = 1 + choice % 4}, NULL);
         return;
     }
     acemq_status status = acemq_consumer_next(program->consumer, 500, &delivery, &error);
@@ -228,7 +382,13 @@ static void call(program *program, uint8_t choice)
 {
     switch (choice % 8) {
     case 0:
-        open_consumer(program);
+        if (choice < 64) {
+            open_consumer(program);
+        } else if (choice < 192) {
+            consume(program, choice / 8);
+        } else {
+            (choice < 224 ? open_group : use_group)(program);
+        }
         break;
     case 1:
         publish(program);
@@ -246,7 +406,11 @@ static void call(program *program, uint8_t choice)
         apply(program, choice / 8 % 2 != 0);
         break;
     case 6:
-        take_events(program);
+        if (choice < 128) {
+            take_events(program);
+        } else {
+            control(program, choice / 8);
+        }
         break;
     default:
         take(program, choice / 8);
@@ -263,6 +427,7 @@ static void end(program *program, uint8_t choice)
         error = NULL;
     }
     acemq_publisher_free(program->publisher);
+    acemq_group_free(program->group);
     if ((choice & 2) != 0) {
         check(acemq_connection_close(program->mq, 200, &error), error);
     }
@@ -294,7 +459,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (program.mq != NULL) {
         end(&program, ending);
     }
+    acemq_cancel_free(program.cancel);
     simulation_end();
+    FUZZ_DEMAND(program.handlers == 0);
     hostile_broker_free(&broker);
     return 0;
 }

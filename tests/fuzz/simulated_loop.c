@@ -349,6 +349,7 @@ bool simulation_run(int64_t deadline)
 /* The linker puts these in the place of the functions without "__wrap_". */
 void __wrap_ace_condition_wait(ace_condition *condition, ace_mutex *mutex);
 bool __wrap_ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex, int64_t deadline);
+bool __wrap_ace_semaphore_wait_until(ace_semaphore *semaphore, int64_t deadline);
 ace_code __wrap_ace_thread_start(ace_thread *thread, const char *name, ace_thread_body *body,
                                  void *user, ace_error **error);
 int __wrap_pthread_detach(pthread_t thread);
@@ -366,6 +367,17 @@ bool __wrap_ace_condition_wait_until(ace_condition *condition, ace_mutex *mutex,
 void __wrap_ace_condition_wait(ace_condition *condition, ace_mutex *mutex)
 {
     (void)__wrap_ace_condition_wait_until(condition, mutex, ACE_NEVER);
+}
+
+bool __wrap_ace_semaphore_wait_until(ace_semaphore *semaphore, int64_t deadline)
+{
+    bool taken = sem_trywait(semaphore) == 0;
+    bool in_time = true;
+    while (!taken && in_time) {
+        in_time = simulation_run(deadline);
+        taken = sem_trywait(semaphore) == 0;
+    }
+    return taken;
 }
 
 ace_code __wrap_ace_thread_start(ace_thread *thread, const char *name, ace_thread_body *body,
