@@ -16,6 +16,7 @@
 #define HAS_POLICY 2
 #define IS_JSON    4
 #define WAITS_HERE 8
+#define IS_NARROW  16 /* limits that a few small messages meet */
 
 typedef struct program {
     acemq_connection *mq;
@@ -56,6 +57,12 @@ static void connect(program *program)
     options.reconnect_initial = (program->options & RECONNECTS) != 0 ? 100 : 0;
     options.log_level = ACEMQ_LOG_DEBUG;
     options.log_callback = log_line;
+    if ((program->options & IS_NARROW) != 0) {
+        options.max_body = 100;
+        options.max_output = 4096;
+        options.max_queued = 500;
+        options.outstanding = 2;
+    }
     check(acemq_cancel_new(&program->cancel, &error), error);
     options.cancel = program->cancel;
     options.events = UINT64_C(1) << ACEMQ_EVENT_CONNECTION | UINT64_C(1) << ACEMQ_EVENT_LOG;
@@ -122,6 +129,14 @@ static void handler_ended(void *user)
     program->handlers--;
 }
 
+static void narrow(const program *program, acemq_consumer_options *options)
+{
+    if ((program->options & IS_NARROW) != 0) {
+        options->prefetch = 2;
+        options->prefetch_bytes = 2000;
+    }
+}
+
 static void consume(program *program, uint8_t style)
 {
     acemq_error *error = NULL;
@@ -133,6 +148,7 @@ static void consume(program *program, uint8_t style)
     program->pushes = true;
     options.retry = (program->options & HAS_POLICY) != 0 ? policy : NULL;
     options.timeout = 2000;
+    narrow(program, &options);
     acemq_consumer *consumer = NULL;
     acemq_status status = acemq_consume(program->mq, "orders", &options, handle, program,
                                         handler_ended, &consumer, &error);
@@ -179,6 +195,7 @@ static void open_group(program *program)
     acemq_group_options options = ACEMQ_GROUP_OPTIONS_INIT;
     acemq_consumer_options each = ACEMQ_CONSUMER_OPTIONS_INIT;
     each.timeout = 1000;
+    narrow(program, &each);
     options.consumer = &each;
     options.drain_budget = 500;
     acemq_group_free(program->group);
@@ -216,6 +233,7 @@ static void open_consumer(program *program)
     options.retry = (program->options & HAS_POLICY) != 0 ? policy : NULL;
     options.codec = (program->options & IS_JSON) != 0 ? acemq_codec_builtin("json") : NULL;
     options.timeout = 2000;
+    narrow(program, &options);
     check(acemq_consumer_open(program->mq, "orders", &options, &program->consumer, &error), error);
     acemq_policy_free(policy);
 }
