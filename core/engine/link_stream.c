@@ -293,8 +293,8 @@ ace_code ace_link_attach(ace_link *link, ace_stream *stream, ace_error **error)
     link->paid = 0;
     set_events(link);
     if (!ace_loop_watch(link->loop, &link->watch)) {
-        ace_stream_close(stream);
         link->stream = NULL;
+        ace_stream_close(stream);
         return ace_fail_memory(error);
     }
     return ACE_OK;
@@ -305,9 +305,12 @@ void ace_link_detach(ace_link *link)
     ace_loop_timer_cancel(link->loop, &link->heartbeat);
     ace_loop_undefer(link->loop, &link->flush);
     if (link->stream != NULL) {
+        ace_stream *stream = link->stream;
         ace_loop_unwatch(link->loop, &link->watch);
-        ace_stream_close(link->stream);
+        /* First, for a child that is forked in between: it may lose a descriptor, and not close one
+         * that is somebody else's by then. */
         link->stream = NULL;
+        ace_stream_close(stream);
     }
     ace_frame_reader_free(&link->reader);
     ace_frame_reader_init(&link->reader, ACE_FRAME_CLIENT);

@@ -3,6 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -227,6 +231,96 @@ START_TEST(a_child_of_fork_is_refused_and_frees_without_harm)
 }
 END_TEST
 
+/* Threads that hold every lock of the library again and again. */
+typedef struct bustle {
+    family all;
+    acemq_consumer *pushed;
+    atomic_bool over;
+    atomic_int published, handled;
+} bustle;
+
+static void *publish_on(void *user)
+{
+    bustle *self = user;
+    acemq_message *message = acemq_message_text("bustle");
+    while (!atomic_load(&self->over)) {
+        MUST(acemq_publish(self->all.mq, "busy", message, 30000, &error));
+        atomic_fetch_add(&self->published, 1);
+    }
+    acemq_message_free(message);
+    return NULL;
+}
+
+static void *look_around(void *user)
+{
+    bustle *self = user;
+    while (!atomic_load(&self->over)) {
+        acemq_event *event = NULL;
+        uint64_t ready;
+        (void)acemq_connection_get_state(self->all.mq, NULL);
+        (void)acemq_connection_next_event(self->all.mq, 1, &event, NULL);
+        (void)acemq_queue_count(self->all.mq, "busy", 30000, &ready, NULL, NULL);
+    }
+    return NULL;
+}
+
+static acemq_outcome handle_on(acemq_delivery *delivery, void *user)
+{
+    bustle *self = user;
+    (void)delivery;
+    atomic_fetch_add(&self->handled, 1);
+    return ACEMQ_ACCEPTED;
+}
+
+/* The child has none of those threads, and some of their locks are held for ever. */
+START_TEST(a_child_forked_while_other_threads_hold_locks_is_refused_and_frees_without_harm)
+{
+    enum { FORKS = 25, THREADS = 4 };
+    int descriptors = count_descriptors();
+    bustle self = {0};
+    pthread_t threads[THREADS];
+    begin(&self.all);
+    declare_queue(self.all.mq, "busy", ACEMQ_QUEUE_CLASSIC, 0);
+    MUST(acemq_consume(self.all.mq, "busy", NULL, handle_on, &self, NULL, &self.pushed, &error));
+    for (int i = 0; i < THREADS; i++) {
+        void *(*run)(void *) = i % 2 == 0 ? publish_on : look_around;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, run, &self), 0);
+    }
+    for (int i = 0; i < FORKS; i++) {
+        int before = atomic_load(&self.published);
+        while (atomic_load(&self.published) < before + 3) {
+            sched_yield();
+        }
+        pid_t pid = fork();
+        ck_assert_int_ge(pid, 0);
+        if (pid == 0) {
+            alarm(20);
+            acemq_consumer_free(self.pushed);
+            _exit(child(&self.all, descriptors));
+        }
+        int status;
+        ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+        ck_assert_msg(WIFEXITED(status), "the child ended by signal %d", WTERMSIG(status));
+        ck_assert_msg(WEXITSTATUS(status) == 0, "in the child, number %d is wrong",
+                      WEXITSTATUS(status));
+    }
+    atomic_store(&self.over, true);
+    for (int i = 0; i < THREADS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    }
+    /* The parent has lost nothing. */
+    for (int i = 0; i < 3000 && atomic_load(&self.handled) < atomic_load(&self.published); i++) {
+        usleep(10000);
+    }
+    ck_assert_int_eq(atomic_load(&self.handled), atomic_load(&self.published));
+    acemq_consumer_free(self.pushed);
+    for (int i = 0; i < KINDS; i++) {
+        free_one(&self.all, i);
+    }
+    acemq_message_free(self.all.message);
+}
+END_TEST
+
 /* Also when it is the client alone that the child has. */
 START_TEST(a_child_of_fork_frees_a_lone_client)
 {
@@ -291,6 +385,8 @@ int main(void)
     suite_add_tcase(suite, closed);
     TCase *forked = tcase_create("fork");
     tcase_add_test(forked, a_child_of_fork_is_refused_and_frees_without_harm);
+    tcase_add_test(forked,
+                   a_child_forked_while_other_threads_hold_locks_is_refused_and_frees_without_harm);
     tcase_add_test(forked, a_child_of_fork_frees_a_lone_client);
 #ifndef __SANITIZE_THREAD__
     tcase_add_test(forked, a_child_of_fork_makes_clients_of_its_own);
