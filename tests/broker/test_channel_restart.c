@@ -77,7 +77,7 @@ START_TEST(a_channel_closed_over_a_late_acknowledgement_is_opened_again_and_the_
     options.log_user = &told;
     trial_begin_with(&self, TRIAL_RABBITMQ, &options);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
-    limit_acknowledgements("1000", "500");
+    limit_acknowledgements("3000", "500");
     trial_record(&seen, self.mq, queue, NULL, NULL, be_slow_once, &how);
     trial_publish_text(&self, queue, "slow");
     await_calls(&how, 1);
@@ -86,7 +86,6 @@ START_TEST(a_channel_closed_over_a_late_acknowledgement_is_opened_again_and_the_
         ck_assert_msg(trial_now() < deadline, "the broker did not close the channel");
         trial_sleep(10);
     }
-    restore_limits();
     atomic_store(&how.over, true);
     await_calls(&how, 2); /* it was delivered again, and what the first said came too late */
     trial_publish_text(&self, queue, "quick");
