@@ -5,6 +5,7 @@
 #include "engine/consumer.h"
 #include "engine/waiter.h"
 #include "policy.h"
+#include "store/idempotency.h"
 #include "work.h"
 
 #include <stdlib.h>
@@ -50,11 +51,19 @@ static ace_code check_options(const acemq_consumer_options *options, ace_error *
         {options->declare, ACEMQ_DECLARE_YES, ACEMQ_DECLARE_VERIFY, "declare"},
         {options->requeue_on_failure, 0, 1, "requeue_on_failure"},
         {options->exclusive, 0, 1, "exclusive"},
+        {options->renew, 0, 1, "renew"},
+        {options->lease, 1, ACE_CLAIM_LEASE_MAX, "lease"},
+        {options->put_back_wait, 1, ACE_CLAIM_LEASE_MAX, "put_back_wait"},
+        {options->reserved_claims, 0, 0, "reserved_claims"},
     };
     ace_code code = ace_argument_optional_text(options->tag, "tag", error);
     for (size_t i = 0; code == ACE_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
         code = ace_argument_range(numbers[i].value, numbers[i].least, numbers[i].most,
                                   numbers[i].name, error);
+    }
+    if (code == ACE_OK && options->idempotency != NULL) {
+        code = ace_handle_check((const ace_handle *)(const void *)options->idempotency,
+                                ACE_IDEMPOTENCY_MAGIC, "idempotency", error);
     }
     return code == ACE_OK ? ace_prefetch_check(options->prefetch, error) : code;
 }
@@ -103,6 +112,12 @@ ace_code ace_consume_translate(const acemq_connection *connection, const char *q
     options->verify = read->declare == ACEMQ_DECLARE_VERIFY;
     options->requeue_on_failure = read->requeue_on_failure != 0;
     options->exclusive = read->exclusive != 0;
+    options->claims = (ace_claim_options){.store = read->idempotency,
+                                          .lease = read->lease,
+                                          .put_back_wait = read->put_back_wait,
+                                          .renews = read->renew != 0,
+                                          .key = read->claim_key,
+                                          .key_user = read->claim_key_user};
     options->cancel = ace_client_cancel(connection, read->cancel);
     if (handler != NULL) {
         options->handler = handle;
@@ -280,7 +295,11 @@ ace_code ace_counters_to_public(const ace_consumer_counters *counted,
                                      .waiting = counted->waiting,
                                      .delivered = counted->delivered,
                                      .hops_failed = counted->hops_failed,
-                                     .rungs_missing = counted->rungs_missing};
+                                     .rungs_missing = counted->rungs_missing,
+                                     .in_progress = counted->in_progress,
+                                     .store_failures = counted->store_failures,
+                                     .fenced = counted->fenced,
+                                     .unconfirmed = counted->unconfirmed};
     return ace_options_fill(counters, counters->size, &known, sizeof known, COUNTERS_FIRST_RELEASE,
                             "counters", error);
 }

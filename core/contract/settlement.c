@@ -142,6 +142,14 @@ static ace_code set_aside(const ace_settlement_case *happened, ace_settlement *s
         happened, by_handler ? "the handler parked it" : "could not be decoded", settlement, error);
 }
 
+static int64_t wait_for_claim(const ace_settlement_case *happened)
+{
+    if (happened->what == ACE_HAPPENED_STORE_FAILED) {
+        return ace_back_off(happened->repeats, ACE_IN_PROGRESS_WAIT, ACE_STORE_WAIT_MAX);
+    }
+    return happened->put_back_wait == 0 ? ACE_IN_PROGRESS_WAIT : happened->put_back_wait;
+}
+
 ace_code ace_settlement_decide(const ace_settlement_case *happened, ace_settlement *settlement,
                                ace_error **error)
 {
@@ -165,9 +173,7 @@ ace_code ace_settlement_decide(const ace_settlement_case *happened, ace_settleme
     case ACE_HAPPENED_STORE_FAILED:
         settlement->action = ACE_SETTLE_WAIT_HERE;
         settlement->outcome = "in_progress";
-        settlement->delay =
-            ace_back_off(happened->what == ACE_HAPPENED_STORE_FAILED ? happened->repeats : 0,
-                         ACE_IN_PROGRESS_WAIT, ACE_STORE_WAIT_MAX);
+        settlement->delay = wait_for_claim(happened);
         return ACE_OK;
     case ACE_HAPPENED_PUT_BACK:
     default:

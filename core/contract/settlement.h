@@ -41,11 +41,12 @@ typedef struct ace_settlement_case {
     const ace_policy *policy; /* NULL: none, which is one attempt */
     const ace_ladder *ladder; /* of the same policy; may be NULL where the policy has no rungs */
     bool requeue_on_failure;
-    int32_t attempt;  /* of the envelope */
-    int64_t age;      /* when the handler ended, or ACE_AGE_UNKNOWN */
-    ace_bytes reason; /* empty: "no reason given" */
-    uint32_t repeats; /* store failures, or requeues, in a row before this one */
-    double unit;      /* random in [0, 1), for the jitter of a wait here */
+    int32_t attempt;       /* of the envelope */
+    int64_t age;           /* when the handler ended, or ACE_AGE_UNKNOWN */
+    ace_bytes reason;      /* empty: "no reason given" */
+    uint32_t repeats;      /* store failures, or requeues, in a row before this one */
+    double unit;           /* random in [0, 1), for the jitter of a wait here */
+    int64_t put_back_wait; /* ms, of a message in progress elsewhere; 0: ACE_IN_PROGRESS_WAIT */
 } ace_settlement_case;
 
 typedef struct ace_settlement {

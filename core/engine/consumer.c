@@ -21,7 +21,7 @@ static ace_code take_one(ace_consumer *consumer, int64_t deadline, ace_cancel *c
             return code;
         }
         if (!ace_consumer_is_stale(consumer, taken) && ace_consumer_prepare(consumer, taken) &&
-            ace_consumer_intercept(consumer, taken)) {
+            ace_claims_take(taken) && ace_consumer_intercept(consumer, taken)) {
             atomic_fetch_add(&consumer->delivered, 1);
             ace_watch_begun(taken);
             *delivery = taken;
@@ -70,6 +70,10 @@ void ace_consumer_count(const ace_consumer *consumer, ace_consumer_counters *cou
         .in_flight = atomic_load(&consumer->in_flight),
         .waiting = atomic_load(&consumer->waiting),
         .delivered = atomic_load(&consumer->delivered),
+        .in_progress = atomic_load(&consumer->in_progress),
+        .store_failures = atomic_load(&consumer->store_failed),
+        .fenced = atomic_load(&consumer->claims.fenced),
+        .unconfirmed = atomic_load(&consumer->claims.unconfirmed),
         .hops_failed = atomic_load(&consumer->hops_failed),
         .rungs_missing = atomic_load(&consumer->rungs_missing),
     };
@@ -261,7 +265,7 @@ void ace_consumer_forget_deliveries(ace_consumer *consumer)
         ace_delivery *delivery = ACE_RECORD(node, ace_delivery, node);
         if (delivery->stage == ACE_DELIVERY_READY) {
             /* Its receiver has it, and what that will say of it comes too late. */
-            atomic_fetch_sub(&consumer->inbox.taken, 1);
+            ace_delivery_untake(delivery);
         }
         ace_settle_drop(delivery);
     }
@@ -279,6 +283,7 @@ void ace_consumer_stop(ace_consumer *consumer)
     ace_list left;
     ace_list_init(&left);
     ace_inbox_close(&consumer->inbox, NULL, &left);
+    ace_claims_stir(&consumer->claims);
     /* The cancel goes first, so that the broker does not send back at once what it gets. */
     ace_subscription_stop(consumer);
     settle_unseen(&left, ace_settle_return);

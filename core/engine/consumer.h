@@ -15,6 +15,7 @@
 #include "codec/codec.h"
 #include "contract/policy.h"
 #include "engine/cancel.h"
+#include "engine/claims.h"
 #include "engine/connection.h"
 #include "engine/delivery.h"
 #include "engine/work.h"
@@ -58,11 +59,12 @@ typedef struct ace_consumer_options {
     bool verify;                   /* look whether the consumer's set exists, declare nothing */
     bool requeue_on_failure;       /* without a policy, an ordinary failure goes straight back */
     bool exclusive;                /* nobody else may consume the queue */
-    int32_t members;      /* 0: a plain consumer; of a group: the receivers at a time, of which each
-                             brings its own prefetch, up to the largest there is */
-    ace_cancel *cancel;   /* one reference is kept, for ace_consumer_cancel(); NULL: none */
-    ace_handler *handler; /* NULL: pull */
-    void *user;           /* of the handler */
+    int32_t members; /* 0: a plain consumer; of a group: the receivers at a time, of which each
+                        brings its own prefetch, up to the largest there is */
+    ace_claim_options claims; /* NULL for its store: what comes twice is handled twice */
+    ace_cancel *cancel;       /* one reference is kept, for ace_consumer_cancel(); NULL: none */
+    ace_handler *handler;     /* NULL: pull */
+    void *user;               /* of the handler */
     /* Called once, with `user`, when no handler can run any more: by the last handler's thread, or
      * in ace_consumer_drain(), ace_consumer_close(), ace_consumer_release() or
      * ace_connection_close(). Not called when opening fails. May be NULL. */
@@ -130,9 +132,13 @@ typedef struct ace_consumer_counters {
     uint64_t dead_lettered;
     uint64_t parked;
     uint64_t duplicates;
-    uint64_t in_flight; /* delivered and not yet settled, waits included */
-    uint64_t waiting;   /* of these, held here until their time */
-    uint64_t delivered; /* handed to a handler or out of ace_consumer_next() */
+    uint64_t in_flight;      /* delivered and not yet settled, waits included */
+    uint64_t waiting;        /* of these, held here until their time */
+    uint64_t delivered;      /* handed to a handler or out of ace_consumer_next() */
+    uint64_t in_progress;    /* put back since somebody else had a live claim */
+    uint64_t store_failures; /* put back since the store failed */
+    uint64_t fenced;         /* handled, and the claim was somebody else's by then */
+    uint64_t unconfirmed;    /* handled and acknowledged, and the store does not know it */
     uint64_t hops_failed;
     uint64_t rungs_missing;
 } ace_consumer_counters;

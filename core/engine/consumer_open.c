@@ -15,6 +15,7 @@ void ace_consumer_options_init(ace_consumer_options *options)
         .prefetch = ACE_PREFETCH_DEFAULT,
         .prefetch_bytes = ACE_PREFETCH_BYTES_DEFAULT,
         .acknowledgement_limit = ACE_ACK_TIMEOUT_DEFAULT,
+        .claims = ACE_CLAIM_OPTIONS_INIT,
     };
 }
 
@@ -133,6 +134,7 @@ static void warn_of_long_waits(ace_consumer *consumer, int64_t limit)
 
 static void free_parts(ace_consumer *consumer)
 {
+    ace_claims_free(&consumer->claims);
     ace_hops_free(consumer);
     ace_plan_release(&consumer->plan);
     ace_ladder_release(&consumer->ladder);
@@ -258,6 +260,9 @@ static ace_code make(ace_connection *connection, const ace_consumer_options *opt
     ace_code code = copy_options(consumer, options, error);
     if (code == ACE_OK) {
         code = ace_hops_init(consumer, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_claims_init(&consumer->claims, &options->claims, consumer->queue, error);
     }
     if (code == ACE_OK) {
         unsigned receivers = options->members > 0 ? (unsigned)options->members : 1;

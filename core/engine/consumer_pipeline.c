@@ -60,7 +60,7 @@ static void run_handler(ace_consumer *consumer, ace_delivery *delivery)
 void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery)
 {
     if (!ace_consumer_is_stale(consumer, delivery) && ace_consumer_prepare(consumer, delivery) &&
-        ace_consumer_intercept(consumer, delivery)) {
+        ace_claims_take(delivery) && ace_consumer_intercept(consumer, delivery)) {
         run_handler(consumer, delivery);
     }
     ace_delivery_drop_views(delivery);

@@ -90,6 +90,7 @@ struct acemq_consumer {
     ace_cancel *cancel; /* a reference; NULL */
 
     ace_inbox inbox;
+    ace_claims claims;
     atomic_uint prefetch; /* of one, or of each member */
     atomic_uint members;  /* 0: a plain consumer */
     atomic_bool paused;   /* written on the loop's thread */
@@ -109,6 +110,8 @@ struct acemq_consumer {
     atomic_uint_least64_t in_flight;
     atomic_uint_least64_t waiting;
     atomic_uint_least64_t delivered; /* by the receivers */
+    atomic_uint_least64_t in_progress;
+    atomic_uint_least64_t store_failed;
     atomic_uint_least64_t hops_failed;
     atomic_uint_least64_t rungs_missing;
 
@@ -118,14 +121,15 @@ struct acemq_consumer {
     ace_list deliveries;         /* not settled, in the order of their tags */
     ace_acks acks;
     ace_hops hops;
-    ace_timer staffing;   /* no handler thread could be made; again then */
-    uint32_t requeues;    /* in a row */
-    bool started;         /* the loop has a reference */
-    bool stopping;        /* takes no more work */
-    uint16_t most;        /* contents to hold: the prefetch, of all members */
-    bool detached;        /* nothing of it is on the loop any more */
-    bool told_unstable;   /* that a message has no id */
-    bool told_unreadable; /* that a message's headers could not be read */
+    ace_timer staffing;      /* no handler thread could be made; again then */
+    uint32_t requeues;       /* in a row */
+    uint32_t store_failures; /* in a row */
+    bool started;            /* the loop has a reference */
+    bool stopping;           /* takes no more work */
+    uint16_t most;           /* contents to hold: the prefetch, of all members */
+    bool detached;           /* nothing of it is on the loop any more */
+    bool told_unstable;      /* that a message has no id */
+    bool told_unreadable;    /* that a message's headers could not be read */
 };
 
 /* Any thread. */

@@ -1,6 +1,7 @@
 #include "engine/delivery.h"
 
 #include "base/utf8.h"
+#include "engine/claims.h"
 #include "engine/consumer_state.h"
 #include "engine/consumer_watch.h"
 #include "engine/delivery_state.h"
@@ -146,6 +147,7 @@ void ace_delivery_unref(ace_delivery *delivery)
         return;
     }
     ace_delivery_drop_views(delivery);
+    free(delivery->claim);
     ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
     ace_content_free(delivery->content);
@@ -178,8 +180,15 @@ static void replace_reason(ace_delivery *delivery, char *reason)
     delivery->reason = reason;
 }
 
-static ace_code post_verdict(ace_delivery *delivery, ace_receiver_verdict verdict,
-                             ace_error **error)
+void ace_delivery_untake(ace_delivery *delivery)
+{
+    if (!atomic_exchange(&delivery->untaken, true)) {
+        atomic_fetch_sub(&delivery->consumer->inbox.taken, 1);
+    }
+}
+
+ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *verdict,
+                           ace_error **error)
 {
     ace_consumer *consumer = delivery->consumer;
     /* First, since the clock is not the connection's: it may be gone once that was closed. */
@@ -188,8 +197,8 @@ static ace_code post_verdict(ace_delivery *delivery, ace_receiver_verdict verdic
         return ace_fail(error, ACE_STALE,
                         "the delivery's channel is gone; the broker delivers it again");
     }
-    verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
-    delivery->verdict = verdict;
+    delivery->verdict = *verdict;
+    delivery->verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
     ace_delivery_keep(delivery); /* the task's */
     if (!ace_loop_post(consumer->loop, &delivery->task)) {
         ace_watch_gone(delivery, "lost");
@@ -218,7 +227,8 @@ static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, 
     if (!delivery->pushed) {
         ace_inbox_let_go(&delivery->consumer->inbox, delivery);
     }
-    return post_verdict(delivery, verdict, error);
+    return delivery->claim != NULL ? ace_claims_settle(delivery, &verdict, error)
+                                   : ace_delivery_post(delivery, &verdict, error);
 }
 
 ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,

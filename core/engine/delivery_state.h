@@ -36,10 +36,13 @@ typedef struct ace_receiver_verdict {
     int64_t wall;            /* when */
 } ace_receiver_verdict;
 
+struct ace_claim;
+
 struct acemq_delivery {
     atomic_uint references;
     atomic_bool settled;
     atomic_bool dropped;    /* its channel went first: the broker delivers it again */
+    atomic_bool untaken;    /* its inbox counts it no more as taken */
     bool pushed;            /* settled by what its handler returns */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
@@ -56,6 +59,8 @@ struct acemq_delivery {
     ace_buffer packed;
     void *attachment;
     void (*release_attachment)(void *attachment);
+
+    struct ace_claim *claim; /* its receiver's, until it is judged; NULL: none */
 
     /* The receiver's thread, then the loop's. */
     ace_passage passage; /* through the interceptors */
@@ -110,5 +115,12 @@ bool ace_delivery_property_text(const ace_delivery *delivery, ace_property prope
  * decode. */
 ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,
                              ace_error **error);
+
+/* The last step of settling: the verdict goes to the loop. ACE_STALE. */
+ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *verdict,
+                           ace_error **error);
+/* Whoever drains does not take it for one that a receiver has, from here on. Any thread; again is
+ * fine. */
+void ace_delivery_untake(ace_delivery *delivery);
 
 #endif

@@ -184,7 +184,9 @@ static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlemen
         .attempt = delivery->envelope.attempt,
         .age = ace_message_age(delivery->envelope.first_seen, delivery->verdict.wall),
         .reason = delivery->reason == NULL ? (ace_bytes){NULL, 0} : ace_bytes_of(delivery->reason),
-        .repeats = consumer->requeues,
+        .repeats =
+            what == ACE_HAPPENED_STORE_FAILED ? consumer->store_failures : consumer->requeues,
+        .put_back_wait = consumer->claims.options.put_back_wait,
         .unit = ace_random_unit(consumer->connection->settings.random),
     };
     return ace_settlement_decide(&happened, settlement, NULL);
@@ -263,10 +265,24 @@ static void carry_out(ace_delivery *delivery)
     }
 }
 
+/* What never got as far as the store says nothing of it. */
+static void note_store(ace_consumer *consumer, ace_happening what)
+{
+    if (what == ACE_HAPPENED_STORE_FAILED) {
+        consumer->store_failures++;
+        atomic_fetch_add(&consumer->store_failed, 1);
+    } else if (what != ACE_HAPPENED_UNDECODABLE) {
+        consumer->store_failures = 0;
+    }
+    if (what == ACE_HAPPENED_IN_PROGRESS) {
+        atomic_fetch_add(&consumer->in_progress, 1);
+    }
+}
+
 static void judge(ace_delivery *delivery)
 {
     ace_consumer *consumer = delivery->consumer;
-    atomic_fetch_sub(&consumer->inbox.taken, 1);
+    ace_delivery_untake(delivery);
     if (delivery->verdict.put_back_unchanged ||
         decide(delivery, delivery->verdict.what, &delivery->settlement) != ACE_OK) {
         ace_settle_return(delivery);
@@ -275,6 +291,7 @@ static void judge(ace_delivery *delivery)
     if (delivery->verdict.what == ACE_HAPPENED_ACCEPTED) {
         consumer->requeues = 0;
     }
+    note_store(consumer, delivery->verdict.what);
     carry_out(delivery);
 }
 

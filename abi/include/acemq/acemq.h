@@ -19,6 +19,7 @@
 #include "event.h"
 #include "group.h"
 #include "health.h"
+#include "idempotency.h"
 #include "interceptor.h"
 #include "message.h"
 #include "metrics.h"

@@ -8,6 +8,7 @@
 #include "codec.h"
 #include "connection.h"
 #include "delivery.h"
+#include "idempotency.h"
 #include "policy.h"
 #include "work.h"
 
@@ -24,6 +25,14 @@ typedef enum acemq_declare {
     /** it only checks passively, and refuses to start when something is missing */
     ACEMQ_DECLARE_VERIFY = 1
 } acemq_declare;
+
+/**
+ * Derives a message's key for its idempotency store, on the thread that is to handle it, or that is
+ * in acemq_consumer_next(). It writes at most `size` bytes, with a NUL, and returns the length of
+ * the whole key, as snprintf() does; one that is longer than 255 bytes, empty or not UTF-8 makes
+ * the message unprocessable. A negative value fails the message: it is retried as the policy says.
+ */
+typedef int (*acemq_claim_key)(acemq_delivery *delivery, char *key, size_t size, void *user);
 
 typedef struct acemq_consumer_options {
     size_t size;
@@ -52,11 +61,28 @@ typedef struct acemq_consumer_options {
     int32_t requeue_on_failure;
     /** 1: nobody else may consume the queue */
     int32_t exclusive;
+    /** claims before a message is handled, so that what comes twice is handled once (section 9);
+     * the consumer keeps a reference. It serves one queue: attaching it to a second one without a
+     * key is refused. NULL: none */
+    acemq_idempotency *idempotency;
+    /** of a claim; default 5 minutes */
+    int64_t lease;
+    /** how long a message waits here, before it goes back to its queue unchanged, when somebody
+     * else has a live claim; default 5 s */
+    int64_t put_back_wait;
+    /** derives the key; NULL: the id of the envelope */
+    acemq_claim_key claim_key;
+    void *claim_key_user;
+    /** 1: a claim is renewed at each third of its lease, until the message is settled */
+    int32_t renew;
+    /** 0 */
+    int32_t reserved_claims;
 } acemq_consumer_options;
 
 #define ACEMQ_CONSUMER_OPTIONS_INIT                                                                \
     {                                                                                              \
-        sizeof(acemq_consumer_options), 0, 0, 0, 0, 0, 30000, 67108864, 1800000, 50, 0, 0, 0       \
+        sizeof(acemq_consumer_options), 0, 0, 0, 0, 0, 30000, 67108864, 1800000, 50, 0, 0, 0, 0,   \
+            300000, 5000, 0, 0, 0, 0                                                               \
     }
 
 ACEMQ_API acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t size);
@@ -165,6 +191,14 @@ typedef struct acemq_consumer_counters {
     uint64_t hops_failed;
     /** hops returned because the rung was gone */
     uint64_t rungs_missing;
+    /** put back since somebody else had a live claim */
+    uint64_t in_progress;
+    /** put back since the idempotency store failed */
+    uint64_t store_failures;
+    /** handled, and by then the claim was somebody else's: perhaps handled twice */
+    uint64_t fenced;
+    /** handled and acknowledged, but the idempotency store could not be told */
+    uint64_t unconfirmed;
 } acemq_consumer_counters;
 ACEMQ_API acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
                                                    acemq_consumer_counters *counters,

@@ -57,7 +57,25 @@ CONSUMER(acknowledgement_limit, prefetch);
 CONSUMER(prefetch, declare);
 CONSUMER(declare, requeue_on_failure);
 CONSUMER(requeue_on_failure, exclusive);
-ENDS(acemq_consumer_options, exclusive);
+CONSUMER(exclusive, idempotency);
+CONSUMER(idempotency, lease);
+CONSUMER(lease, put_back_wait);
+CONSUMER(put_back_wait, claim_key);
+CONSUMER(claim_key, claim_key_user);
+CONSUMER(claim_key_user, renew);
+CONSUMER(renew, reserved_claims);
+ENDS(acemq_consumer_options, reserved_claims);
+
+#define IDEMPOTENCY(before, member) FOLLOWS(acemq_idempotency_options, before, member)
+IDEMPOTENCY(size, name);
+IDEMPOTENCY(name, retention);
+IDEMPOTENCY(retention, timeout);
+IDEMPOTENCY(timeout, entries);
+IDEMPOTENCY(entries, map_limit);
+IDEMPOTENCY(map_limit, statement_timeout);
+IDEMPOTENCY(statement_timeout, connections);
+IDEMPOTENCY(connections, durability);
+ENDS(acemq_idempotency_options, durability);
 
 #define PUBLISHER(before, member) FOLLOWS(acemq_publisher_options, before, member)
 PUBLISHER(size, exchange);
@@ -119,7 +137,7 @@ METRICS(observer, user);
 METRICS(user, destructor);
 ENDS(acemq_metrics_options, destructor);
 
-_Static_assert(sizeof(acemq_consumer_counters) == sizeof(size_t) + 11 * sizeof(uint64_t),
+_Static_assert(sizeof(acemq_consumer_counters) == sizeof(size_t) + 15 * sizeof(uint64_t),
                "acemq_consumer_counters has padding");
 _Static_assert(sizeof(acemq_replay_result) == sizeof(size_t) + 4 * sizeof(uint64_t),
                "acemq_replay_result has padding");
