@@ -16,6 +16,7 @@
 
 #define FIRST_RELEASE  sizeof(acemq_connect_options)
 #define CLOSING_BUDGET ACEMQ_SECOND
+#define KEEPALIVE_MOST (32767 * ACEMQ_SECOND) /* the kernel's limit */
 
 static const acemq_connect_options defaults = ACEMQ_CONNECT_OPTIONS_INIT;
 
@@ -50,6 +51,11 @@ static ace_code check_numbers(const acemq_connect_options *options, ace_error **
         {options->max_header_entries, 0, ACE_HEADER_ENTRIES_MAX, "max_header_entries"},
         {options->max_nesting, 1, ACE_TABLE_DEPTH_MAX, "max_nesting"},
         {options->log_level, ACEMQ_LOG_NONE, ACEMQ_LOG_DEBUG, "log_level"},
+        {options->verify, 0, 1, "verify"},
+        {options->keepalive_count, 1, 127, "keepalive_count"},
+        {options->keepalive, 0, KEEPALIVE_MOST, "keepalive"},
+        {options->keepalive_interval, 1, KEEPALIVE_MOST, "keepalive_interval"},
+        {options->tcp_user_timeout, 0, ACEMQ_DAY, "tcp_user_timeout"},
         {(int64_t)(options->events >> (ACEMQ_EVENT_METRIC + 1)), 0, 0,
          "events beyond the known ones"},
     };
@@ -101,6 +107,32 @@ static ace_code read_options(const acemq_connect_options *given, acemq_connect_o
     return code;
 }
 
+/* A program that names certificates believes that nobody reads along. */
+static ace_code check_tls(const acemq_connect_options *options, const ace_url *url,
+                          ace_error **error)
+{
+    const struct {
+        const char *value;
+        const char *name;
+    } texts[] = {
+        {options->ca_file, "ca_file"},
+        {options->ca_folder, "ca_folder"},
+        {options->certificate_file, "certificate_file"},
+        {options->key_file, "key_file"},
+        {options->key_password, "key_password"},
+        {options->server_name, "server_name"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && url->scheme == ACE_URL_AMQP; i++) {
+        if (texts[i].value != NULL) {
+            ace_fail(error, ACE_INVALID_ARGUMENT, "%s is for amqps://, the URL begins with amqp://",
+                     texts[i].name);
+            ace_error_field(error, texts[i].name, 0);
+            return ACE_INVALID_ARGUMENT;
+        }
+    }
+    return ACE_OK;
+}
+
 static ace_credentials_source source_of(int32_t credentials)
 {
     switch (credentials) {
@@ -116,12 +148,36 @@ static ace_credentials_source source_of(int32_t credentials)
     }
 }
 
+static int32_t whole_seconds(int64_t milliseconds)
+{
+    return (int32_t)((milliseconds + 999) / 1000);
+}
+
+static void fill_network(const acemq_connect_options *options, ace_settings *settings)
+{
+    settings->tls = (ace_tls_options){
+        .verify = options->verify == 1,
+        .ca_file = options->ca_file,
+        .ca_folder = options->ca_folder,
+        .certificate_file = options->certificate_file,
+        .key_file = options->key_file,
+        .key_password = options->key_password,
+        .server_name = options->server_name,
+    };
+    settings->tcp = (ace_tcp_options){
+        .keepalive_idle = whole_seconds(options->keepalive),
+        .keepalive_interval = whole_seconds(options->keepalive_interval),
+        .keepalive_count = options->keepalive_count,
+        .user_timeout = (int32_t)options->tcp_user_timeout,
+    };
+}
+
 static void fill_settings(const acemq_connect_options *options, ace_settings *settings)
 {
     ace_settings_init(settings);
     settings->name = options->name;
-    settings->heartbeat = options->heartbeat < 0 ? ACE_HEARTBEAT_OF_BROKER
-                                                 : (int32_t)((options->heartbeat + 999) / 1000);
+    settings->heartbeat =
+        options->heartbeat < 0 ? ACE_HEARTBEAT_OF_BROKER : whole_seconds(options->heartbeat);
     settings->connect_timeout = options->timeout;
     settings->rpc_timeout = options->call_timeout;
     settings->confirm_timeout = options->publish_timeout;
@@ -145,6 +201,7 @@ static void fill_settings(const acemq_connect_options *options, ace_settings *se
     settings->credentials_path = options->credentials_file;
     settings->user_variable = options->user_variable;
     settings->password_variable = options->password_variable;
+    fill_network(options, settings);
 }
 
 static ace_code open_client(const char *url, const acemq_connect_options *options,
@@ -163,7 +220,10 @@ static ace_code open_client(const char *url, const acemq_connect_options *option
     if (code != ACE_OK) {
         return code;
     }
-    code = ace_client_prepare(client, options, &parsed, &settings, error);
+    code = check_tls(options, &parsed, error);
+    if (code == ACE_OK) {
+        code = ace_client_prepare(client, options, &parsed, &settings, error);
+    }
     ace_url_free(&parsed);
     if (code == ACE_OK) {
         code = ace_connection_open(url, &settings, client->cancel, connection, error);

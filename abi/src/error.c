@@ -40,6 +40,14 @@ SAME_CODE(DECODE);
 SAME_CODE(STORE);
 SAME_CODE(STORE_FULL);
 SAME_CODE(FENCED);
+SAME_CODE(TLS);
+SAME_CODE(TLS_NAME);
+SAME_CODE(TLS_UNTRUSTED);
+SAME_CODE(TLS_EXPIRED);
+SAME_CODE(TLS_PLAIN_SERVER);
+SAME_CODE(TLS_WANTED);
+SAME_CODE(TLS_CLIENT_CERTIFICATE);
+SAME_CODE(TLS_VERSION);
 
 acemq_status acemq_error_code(const acemq_error *error)
 {
@@ -96,6 +104,14 @@ int acemq_error_is_fatal(const acemq_error *error)
     case ACEMQ_E_DIFFERS:
     case ACEMQ_E_DECODE:
     case ACEMQ_E_FENCED:
+    case ACEMQ_E_TLS:
+    case ACEMQ_E_TLS_NAME:
+    case ACEMQ_E_TLS_UNTRUSTED:
+    case ACEMQ_E_TLS_EXPIRED:
+    case ACEMQ_E_TLS_PLAIN_SERVER:
+    case ACEMQ_E_TLS_WANTED:
+    case ACEMQ_E_TLS_CLIENT_CERTIFICATE:
+    case ACEMQ_E_TLS_VERSION:
         return 1;
     default:
         return 0;

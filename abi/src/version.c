@@ -3,6 +3,7 @@
 #include <amqp.h>
 #include <jansson.h>
 #include <msgpack.h>
+#include <openssl/crypto.h>
 #include <string.h>
 
 const char *acemq_version(void)
@@ -29,12 +30,15 @@ const char *acemq_dependency_version(const char *name)
     if (strcmp(name, "msgpack") == 0) {
         return msgpack_version();
     }
+    if (strcmp(name, "openssl") == 0) {
+        return OpenSSL_version(OPENSSL_VERSION_STRING);
+    }
     return NULL;
 }
 
 int acemq_has(const char *feature)
 {
-    static const char *const features[] = {"memory", "json", "msgpack"};
+    static const char *const features[] = {"memory", "json", "msgpack", "tls"};
     for (size_t i = 0; feature != NULL && i < sizeof features / sizeof features[0]; i++) {
         if (strcmp(features[i], feature) == 0) {
             return 1;

@@ -79,6 +79,14 @@ static struct code_row code_rows[] = {
     ROW(ACE_STORE, true, "store"),
     ROW(ACE_STORE_FULL, true, "store_full"),
     ROW(ACE_FENCED, false, "fenced"),
+    ROW(ACE_TLS, false, "tls"),
+    ROW(ACE_TLS_NAME, false, "tls_name"),
+    ROW(ACE_TLS_UNTRUSTED, false, "tls_untrusted"),
+    ROW(ACE_TLS_EXPIRED, false, "tls_expired"),
+    ROW(ACE_TLS_PLAIN_SERVER, false, "tls_plain_server"),
+    ROW(ACE_TLS_WANTED, false, "tls_wanted"),
+    ROW(ACE_TLS_CLIENT_CERTIFICATE, false, "tls_client_certificate"),
+    ROW(ACE_TLS_VERSION, false, "tls_version"),
 };
 
 static struct code_row *row_of(ace_code code)

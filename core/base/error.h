@@ -65,6 +65,16 @@ typedef enum ace_code {
     ACE_STORE = 80,      /* damaged, of another layout, or it answered with an error */
     ACE_STORE_FULL = 81, /* no room is left */
     ACE_FENCED = 82,     /* the claim is not this token's any more */
+
+    /* TLS. */
+    ACE_TLS = 90,              /* the TLS handshake failed otherwise */
+    ACE_TLS_NAME = 91,         /* the broker's certificate is for another host name */
+    ACE_TLS_UNTRUSTED = 92,    /* no CA that is trusted here signed the broker's certificate */
+    ACE_TLS_EXPIRED = 93,      /* a certificate of the broker has expired, or is not valid yet */
+    ACE_TLS_PLAIN_SERVER = 94, /* what listens there does not speak TLS */
+    ACE_TLS_WANTED = 95,       /* what listens there speaks TLS, and the URL says amqp:// */
+    ACE_TLS_CLIENT_CERTIFICATE = 96, /* the broker wants a client certificate, or another one */
+    ACE_TLS_VERSION = 97,            /* the broker speaks no TLS version from 1.2 on */
 } ace_code;
 
 typedef struct acemq_error ace_error;

@@ -1,8 +1,10 @@
 #include "engine/connector.h"
 
 #include "base/thread.h"
+#include "engine/refusal.h"
 #include "engine/waiter.h"
 #include "transport/tcp.h"
+#include "transport/tls.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -16,9 +18,9 @@
 struct ace_connector {
     atomic_uint references; /* the link's and the thread's */
     ace_settings settings;
-    ace_endpoint endpoint; /* its host owned; NULL of a memory broker */
-    char *memory_name;
-    ace_url login; /* user and password of the URL, nothing else */
+    ace_url url; /* where, user and password, nothing else */
+    ace_host_turn turn;
+    ace_tls_context *tls; /* NULL: none */
     ace_task *done;
     int64_t deadline;
     ace_connected result;
@@ -46,9 +48,8 @@ static void release(ace_connector *connector)
     }
     free_result(&connector->result);
     ace_settings_free(&connector->settings);
-    ace_url_free(&connector->login);
-    free(connector->endpoint.host);
-    free(connector->memory_name);
+    ace_url_free(&connector->url);
+    ace_tls_context_free(connector->tls);
     ace_condition_destroy(&connector->asked);
     ace_mutex_destroy(&connector->mutex);
     free(connector);
@@ -84,7 +85,7 @@ static ace_code get_credentials(ace_connector *connector, ace_error **error)
     if (!begin_asking(connector)) {
         return ace_fail(error, ACE_CANCELLED, "the connect was given up");
     }
-    ace_code code = ace_settings_credentials(&connector->settings, &connector->login,
+    ace_code code = ace_settings_credentials(&connector->settings, &connector->url,
                                              &connector->result.credentials, error);
     end_asking(connector);
     return code;
@@ -100,17 +101,19 @@ static ace_code establish(ace_connector *connector, ace_stream *stream, int64_t 
                           ace_error **error)
 {
     for (;;) {
-        ace_stream_state state = ace_stream_establish(stream, error);
+        ace_error *why = NULL;
+        ace_stream_state state = ace_stream_establish(stream, &why);
         if (state == ACE_STREAM_READY) {
             return ACE_OK;
         }
         if (state != ACE_STREAM_BLOCKED) {
-            return ACE_UNREACHABLE;
+            return ace_error_move(error, why);
         }
         int timeout = slice_until(deadline);
         if (timeout == 0 || is_abandoned(connector)) {
-            return ace_fail(error, ACE_UNREACHABLE, "%s: no answer to the connect in time",
-                            ace_stream_peer(stream));
+            return ace_fail(error, ACE_UNREACHABLE, "%s: no answer to the connect%s in time",
+                            ace_stream_peer(stream),
+                            connector->tls == NULL ? "" : " or the TLS handshake");
         }
         struct pollfd polled = {.fd = ace_stream_descriptor(stream),
                                 .events = ace_stream_events(stream, false, true)};
@@ -119,10 +122,16 @@ static ace_code establish(ace_connector *connector, ace_stream *stream, int64_t 
 }
 
 static ace_code connect_address(ace_connector *connector, const ace_address *address,
-                                const char *name, int64_t deadline, ace_error **error)
+                                const char *host, const char *name, int64_t deadline,
+                                ace_error **error)
 {
     ace_stream *stream = NULL;
-    ace_code code = ace_tcp_connect(address, name, &stream, error);
+    ace_code code = ace_tcp_connect(address, name, &connector->settings.tcp, &stream, error);
+    if (code == ACE_OK && connector->tls != NULL) {
+        ace_stream *inner = stream;
+        stream = NULL;
+        code = ace_tls_open(inner, connector->tls, host, &stream, error);
+    }
     if (code == ACE_OK) {
         code = establish(connector, stream, deadline, error);
     }
@@ -134,36 +143,77 @@ static ace_code connect_address(ace_connector *connector, const ace_address *add
     return ACE_OK;
 }
 
+/* The end of the share that one of `count` has in the time from now to `deadline`. */
+static int64_t share_of_time(int64_t deadline, size_t count)
+{
+    int64_t now = ace_clock_monotonic(ace_clock_system());
+    return now + (deadline - now) / (int64_t)count;
+}
+
 /* Every address gets its share of the time, so that one that swallows packets does not use up all.
  */
-static ace_code connect_tcp(ace_connector *connector, ace_error **error)
+static ace_code connect_host(ace_connector *connector, const ace_endpoint *endpoint,
+                             int64_t deadline, ace_error **error)
 {
     ace_address_list *list = NULL;
-    ace_code code =
-        ace_address_resolve(connector->endpoint.host, connector->endpoint.port, &list, error);
+    ace_code code = ace_address_resolve(endpoint->host, endpoint->port, &list, error);
     if (code != ACE_OK) {
         return code;
     }
-    ace_error *last = NULL;
+    ace_error *refusal = NULL;
     code = ACE_UNREACHABLE;
     for (size_t i = 0; i < list->count && code != ACE_OK; i++) {
-        ace_error_free(last);
-        last = NULL;
-        int64_t now = ace_clock_monotonic(ace_clock_system());
-        int64_t share = (connector->deadline - now) / (int64_t)(list->count - i);
-        code = connect_address(connector, &list->addresses[i], list->name, now + share, &last);
+        ace_error *why = NULL;
+        code = connect_address(connector, &list->addresses[i], endpoint->host, list->name,
+                               share_of_time(deadline, list->count - i), &why);
+        refusal = code == ACE_OK ? refusal : ace_refusal_prefer(refusal, why);
     }
     ace_address_list_free(list);
-    if (code == ACE_OK) {
-        ace_error_free(last);
-        return ACE_OK;
+    if (code != ACE_OK) {
+        return ace_error_move(error, refusal);
     }
-    return ace_error_move(error, last);
+    ace_error_free(refusal);
+    return ACE_OK;
+}
+
+static ace_code connect_hosts(ace_connector *connector, ace_error **error)
+{
+    const ace_host_turn *turn = &connector->turn;
+    ace_error *refusals = NULL;
+    ace_code code = ACE_UNREACHABLE;
+    for (size_t i = 0; i < turn->count && code != ACE_OK; i++) {
+        if (is_abandoned(connector)) {
+            ace_error_free(refusals);
+            return ace_fail(error, ACE_CANCELLED, "the connect was given up");
+        }
+        size_t host = (turn->first + i) % connector->url.endpoint_count;
+        ace_error *why = NULL;
+        code = connect_host(connector, &connector->url.endpoints[host],
+                            share_of_time(connector->deadline, turn->count - i), &why);
+        connector->result.host = host;
+        refusals = code == ACE_OK ? refusals : ace_refusal_join(refusals, why);
+    }
+    if (code != ACE_OK) {
+        return ace_error_move(error, refusals);
+    }
+    ace_error_free(refusals);
+    return ACE_OK;
+}
+
+/* The files are read at each connect: certificates are renewed while programs run. */
+static ace_code connect_tcp(ace_connector *connector, ace_error **error)
+{
+    ace_code code = ACE_OK;
+    if (connector->url.scheme == ACE_URL_AMQPS) {
+        code = ace_tls_context_new(&connector->settings.tls, &connector->tls, error);
+    }
+    return code == ACE_OK ? connect_hosts(connector, error) : code;
 }
 
 static ace_code connect_memory(ace_connector *connector, ace_error **error)
 {
-    ace_code code = ace_broker_open_named(connector->memory_name, &connector->result.broker, error);
+    ace_code code =
+        ace_broker_open_named(connector->url.memory_name, &connector->result.broker, error);
     if (code == ACE_OK) {
         code = ace_broker_attach(connector->result.broker, &connector->result.stream, error);
     }
@@ -176,8 +226,8 @@ static ace_code reach_broker(ace_connector *connector, ace_error **error)
     if (code != ACE_OK) {
         return code;
     }
-    return connector->memory_name == NULL ? connect_tcp(connector, error)
-                                          : connect_memory(connector, error);
+    return connector->url.scheme == ACE_URL_MEMORY ? connect_memory(connector, error)
+                                                   : connect_tcp(connector, error);
 }
 
 static void run_connector(void *user)
@@ -195,18 +245,30 @@ static void run_connector(void *user)
     release(connector);
 }
 
-static bool copy_texts(ace_connector *connector, const ace_url *url)
+static bool copy_endpoints(ace_url *copy, const ace_url *url)
 {
-    connector->login.user = strdup(url->user);
-    connector->login.password = strdup(url->password);
-    bool whole = connector->login.user != NULL && connector->login.password != NULL;
-    if (url->scheme == ACE_URL_MEMORY) {
-        connector->memory_name = strdup(url->memory_name);
-        return whole && connector->memory_name != NULL;
+    copy->endpoints = calloc(url->endpoint_count, sizeof *copy->endpoints);
+    bool whole = copy->endpoints != NULL;
+    for (size_t i = 0; i < url->endpoint_count && whole; i++) {
+        copy->endpoints[i].port = url->endpoints[i].port;
+        copy->endpoints[i].host = strdup(url->endpoints[i].host);
+        copy->endpoint_count = i + 1;
+        whole = copy->endpoints[i].host != NULL;
     }
-    connector->endpoint.port = url->endpoints[0].port;
-    connector->endpoint.host = strdup(url->endpoints[0].host);
-    return whole && connector->endpoint.host != NULL;
+    return whole;
+}
+
+static bool copy_url(ace_url *copy, const ace_url *url)
+{
+    copy->scheme = url->scheme;
+    copy->user = strdup(url->user);
+    copy->password = strdup(url->password);
+    bool whole = copy->user != NULL && copy->password != NULL;
+    if (url->scheme == ACE_URL_MEMORY) {
+        copy->memory_name = strdup(url->memory_name);
+        return whole && copy->memory_name != NULL;
+    }
+    return whole && copy_endpoints(copy, url);
 }
 
 static ace_code make_connector(const ace_settings *settings, const ace_url *url,
@@ -229,7 +291,7 @@ static ace_code make_connector(const ace_settings *settings, const ace_url *url,
     }
     atomic_init(&connector->references, 1);
     code = ace_settings_copy(settings, &connector->settings, error);
-    if (code == ACE_OK && !copy_texts(connector, url)) {
+    if (code == ACE_OK && !copy_url(&connector->url, url)) {
         code = ace_fail_memory(error);
     }
     if (code != ACE_OK) {
@@ -240,8 +302,8 @@ static ace_code make_connector(const ace_settings *settings, const ace_url *url,
     return ACE_OK;
 }
 
-ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_loop *loop,
-                             ace_task *done, int64_t deadline, ace_connector **out,
+ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_host_turn turn,
+                             ace_loop *loop, ace_task *done, int64_t deadline, ace_connector **out,
                              ace_error **error)
 {
     ace_connector *connector = NULL;
@@ -249,6 +311,7 @@ ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, a
     if (code != ACE_OK) {
         return code;
     }
+    connector->turn = turn;
     connector->loop = loop;
     connector->done = done;
     connector->deadline = deadline;

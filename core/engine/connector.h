@@ -1,7 +1,7 @@
 /*
- * The part of a connect that blocks: credentials, the resolver, the TCP handshake, starting a
- * memory broker. It runs on a short-lived thread of its own, which nobody waits for: a resolver
- * that hangs holds up neither the I/O thread nor a close.
+ * The part of a connect that blocks: credentials, the resolver, the TCP and TLS handshakes,
+ * starting a memory broker. It runs on a short-lived thread of its own, which nobody waits for: a
+ * resolver that hangs holds up neither the I/O thread nor a close.
  */
 #ifndef ACE_ENGINE_CONNECTOR_H
 #define ACE_ENGINE_CONNECTOR_H
@@ -23,14 +23,22 @@ typedef struct ace_connected {
     ace_stream *stream;
     ace_broker *broker; /* one reference; NULL where the stream goes elsewhere */
     ace_credentials credentials;
+    size_t host; /* which of the URL's the stream goes to */
 } ace_connected;
+
+/* Which of the URL's hosts to try: `count` of them in their order, from `first` on, in a circle. A
+ * memory broker's URL has none. */
+typedef struct ace_host_turn {
+    size_t first;
+    size_t count;
+} ace_host_turn;
 
 /* Starts the thread. `done` is posted to the loop when there is a result; what it stands in must
  * live until then or until ace_connector_give_up(). `deadline` is of the system's clock. Settings
  * and URL are copied. */
-ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_loop *loop,
-                             ace_task *done, int64_t deadline, ace_connector **connector,
-                             ace_error **error);
+ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_host_turn turn,
+                             ace_loop *loop, ace_task *done, int64_t deadline,
+                             ace_connector **connector, ace_error **error);
 /* The result, on the loop's thread once `done` ran; everything in it is the caller's. Ends the
  * connector. */
 void ace_connector_finish(ace_connector *connector, ace_connected *connected);

@@ -64,6 +64,7 @@ static void conclude_first(void *user)
     if (link->first == &request->waiter) {
         ace_error *error = NULL;
         link->first = NULL;
+        link->turn.count = 0;
         ace_fail(&error, request->ended, "connecting to %s %s", link->place,
                  request->ended == ACE_CANCELLED ? "was cancelled" : "took longer than allowed");
         ace_error_free(link->failure);
@@ -197,6 +198,7 @@ void ace_link_free(ace_link *link)
         empty_amqp_pool(&link->pool);
         ace_error_free(link->error);
         ace_error_free(link->failure);
+        ace_error_free(link->host_refusals);
         ace_credentials_free(&link->credentials);
         ace_loop_free(link->loop);
     }

@@ -62,7 +62,10 @@ struct ace_link {
     ace_credentials credentials; /* between connecting and login */
     ace_broker *broker;          /* of memory://, kept while the link exists */
     ace_login_stage stage;
-    bool peer_tells_refusal; /* authentication_failure_close: a hang-up is not a refused login */
+    bool peer_tells_refusal;  /* authentication_failure_close: a hang-up is not a refused login */
+    ace_host_turn turn;       /* which hosts are left to this attempt */
+    ace_error *host_refusals; /* of those it tried already; NULL */
+    int64_t attempt_deadline; /* of the system's clock */
     ace_timer login_limit;
     ace_timer retry;
     int64_t retry_at;

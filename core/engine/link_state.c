@@ -1,5 +1,7 @@
 #include "engine/link_record.h"
 
+#include "engine/refusal.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -9,11 +11,6 @@
 
 const char *const ace_link_state_names[] = {"idle",    "connecting", "open",
                                             "waiting", "closing",    "closed"};
-
-static bool is_permanent(ace_code code)
-{
-    return code == ACE_LOGIN_REFUSED || code == ACE_VHOST_REFUSED;
-}
 
 void ace_link_status_of(const ace_link *link, ace_link_status *status)
 {
@@ -71,7 +68,8 @@ static int64_t retry_wait(ace_link *link, ace_code code)
 {
     const ace_settings *settings = link->settings;
     int64_t wait = settings->reconnect_limit;
-    if (!is_permanent(code)) { /* what is refused for good is asked for again, but seldom */
+    /* What is refused for good is asked for again, but seldom. */
+    if (!ace_refusal_is_permanent(code)) {
         wait = settings->reconnect_initial;
         for (unsigned i = 0; i < link->attempts && wait < settings->reconnect_limit; i++) {
             wait *= 2;
@@ -111,7 +109,7 @@ static void wait_for_retry(ace_link *link, ace_error *error)
  * later. Credentials that nobody gave are not its answer. */
 static bool is_refused_for_good(ace_link *link, ace_code code)
 {
-    if (!is_permanent(code)) {
+    if (!ace_refusal_is_permanent(code)) {
         link->refusals = 0;
     } else if (link->stage >= ACE_LOGIN_START) {
         link->refusals++;
@@ -133,6 +131,142 @@ static void end_attempt(ace_link *link)
     link->stage = ACE_LOGIN_NONE;
 }
 
+static void login_took_too_long(ace_timer *timer)
+{
+    ace_link *link = ACE_RECORD(timer, ace_link, login_limit);
+    ace_error *error = NULL;
+    if (link->stage == ACE_LOGIN_STREAM) {
+        ace_fail(&error, ACE_UNREACHABLE, "%s did not answer within %" PRId64 " ms", link->place,
+                 link->settings->connect_timeout);
+    } else {
+        ace_fail(&error, ACE_TIMEOUT, "%s: the login did not end within %s%" PRId64 " ms",
+                 link->place, link->turn.count > 0 ? "its share of " : "",
+                 link->settings->connect_timeout);
+    }
+    ace_link_fail(link, error);
+}
+
+static void keep_broker(ace_link *link, ace_broker *broker)
+{
+    if (broker != NULL) {
+        /* Never the last reference of a broker that is in use: this connect holds another. */
+        ace_broker_release(link->broker);
+        link->broker = broker;
+    }
+}
+
+/* From here on messages name this host. Its login gets its share of the time that is left, so that
+ * one that accepts and says nothing does not use up all. */
+static void reached_host(ace_link *link, const ace_connected *connected)
+{
+    if (connected->error != NULL || link->url->endpoint_count == 0) {
+        link->turn.count = 0;
+        return;
+    }
+    size_t count = link->url->endpoint_count;
+    size_t tried = (connected->host + count - link->turn.first) % count + 1;
+    link->turn.first = (connected->host + 1) % count;
+    link->turn.count = link->turn.count > tried ? link->turn.count - tried : 0;
+    ace_endpoint_place(&link->url->endpoints[connected->host], link->place, sizeof link->place);
+    if (link->turn.count > 0) {
+        int64_t left = link->attempt_deadline - ace_clock_monotonic(ace_clock_system());
+        int64_t share = left / (int64_t)(link->turn.count + 1);
+        /* Cannot fail: it is set already. */
+        (void)ace_loop_timer_set(link->loop, &link->login_limit,
+                                 ace_loop_now(link->loop) + (share > 0 ? share : 0));
+    }
+    if (link->url->scheme == ACE_URL_AMQPS && !link->settings->tls.verify) {
+        ace_log_write(&link->settings->log, ACE_LOG_WARNING,
+                      "%s link: the certificate of %s is not verified: anybody in between can "
+                      "read and change everything",
+                      link->role, link->place);
+    }
+}
+
+static void stream_connected(ace_task *task)
+{
+    ace_link *link = ACE_RECORD(task, ace_link, connected);
+    if (link->connector == NULL) {
+        return; /* given up in the meantime */
+    }
+    ace_connected result;
+    ace_connector_finish(link->connector, &result);
+    link->connector = NULL;
+    keep_broker(link, result.broker);
+    reached_host(link, &result);
+    link->credentials = result.credentials;
+    if (link->credentials.user != NULL) {
+        (void)snprintf(link->user, sizeof link->user, "%s", link->credentials.user);
+    }
+    ace_error *error = result.error;
+    if (error != NULL) {
+        ace_stream_close(result.stream);
+    } else if (ace_link_attach(link, result.stream, &error) == ACE_OK) {
+        (void)ace_login_begin(link, &error);
+    }
+    if (error != NULL) {
+        ace_link_fail(link, error);
+    }
+}
+
+/* One credentials callback runs at a time: while that of an attempt given up still does, there is
+ * no other. */
+static ace_code clear_given_up(ace_link *link, ace_error **error)
+{
+    if (link->given_up == NULL) {
+        return ACE_OK;
+    }
+    if (ace_connector_is_asking(link->given_up)) {
+        return ace_fail(error, ACE_TIMEOUT, "the credentials callback has not returned");
+    }
+    ace_connector_abandon(link->given_up, 0);
+    link->given_up = NULL;
+    return ACE_OK;
+}
+
+static void try_hosts(ace_link *link)
+{
+    ace_error *error = NULL;
+    int64_t left = link->attempt_deadline - ace_clock_monotonic(ace_clock_system());
+    link->stage = ACE_LOGIN_STREAM;
+    link->peer_tells_refusal = false;
+    if (!ace_loop_timer_set(link->loop, &link->login_limit,
+                            ace_loop_now(link->loop) + left + GRACE)) {
+        ace_fail_memory(&error);
+    } else if (clear_given_up(link, &error) == ACE_OK) {
+        (void)ace_connector_start(link->settings, link->url, link->turn, link->loop,
+                                  &link->connected, link->attempt_deadline, &link->connector,
+                                  &error);
+    }
+    if (error != NULL) {
+        link->turn.count = 0;
+        ace_link_fail(link, error);
+    }
+}
+
+static bool has_another_host(const ace_link *link, const ace_error *error)
+{
+    return link->state == ACE_LINK_CONNECTING && link->turn.count > 0 &&
+           ace_clock_monotonic(ace_clock_system()) < link->attempt_deadline &&
+           (!ace_refusal_is_permanent(ace_error_code(error)) ||
+            ace_error_code(error) == ACE_TLS_WANTED);
+}
+
+/* Takes the error over, and gives one back that names what every host said. */
+static ace_error *join_refusals(ace_link *link, ace_error *error)
+{
+    if (link->state != ACE_LINK_CONNECTING || link->url->endpoint_count < 2) {
+        return error;
+    }
+    error = ace_refusal_join(link->host_refusals, error);
+    link->host_refusals = NULL;
+    if (link->turn.count == 0) { /* else some were not asked: the login is refused everywhere */
+        ace_error_prefix(&error, "none of %zu hosts took the connection",
+                         link->url->endpoint_count);
+    }
+    return error;
+}
+
 void ace_link_come_down(ace_link *link, ace_error *error)
 {
     if (link->state == ACE_LINK_CLOSING) {
@@ -141,6 +275,13 @@ void ace_link_come_down(ace_link *link, ace_error *error)
         return;
     }
     error = ace_login_explain(link, error);
+    if (has_another_host(link, error)) {
+        link->host_refusals = ace_refusal_join(link->host_refusals, error);
+        end_attempt(link);
+        try_hosts(link);
+        return;
+    }
+    error = join_refusals(link, error);
     if (link->state == ACE_LINK_OPEN && ace_loop_now(link->loop) - link->opened_at >= LASTING) {
         link->attempts = 0;
     }
@@ -187,88 +328,19 @@ void ace_link_fail(ace_link *link, ace_error *error)
     ace_loop_defer(link->loop, &link->failing);
 }
 
-static void login_took_too_long(ace_timer *timer)
-{
-    ace_link *link = ACE_RECORD(timer, ace_link, login_limit);
-    ace_error *error = NULL;
-    if (link->stage == ACE_LOGIN_STREAM) {
-        ace_fail(&error, ACE_UNREACHABLE, "%s did not answer within %" PRId64 " ms", link->place,
-                 link->settings->connect_timeout);
-    } else {
-        ace_fail(&error, ACE_TIMEOUT, "%s: the login did not end within %" PRId64 " ms",
-                 link->place, link->settings->connect_timeout);
-    }
-    ace_link_fail(link, error);
-}
-
-static void keep_broker(ace_link *link, ace_broker *broker)
-{
-    if (broker != NULL) {
-        /* Never the last reference of a broker that is in use: this connect holds another. */
-        ace_broker_release(link->broker);
-        link->broker = broker;
-    }
-}
-
-static void stream_connected(ace_task *task)
-{
-    ace_link *link = ACE_RECORD(task, ace_link, connected);
-    if (link->connector == NULL) {
-        return; /* given up in the meantime */
-    }
-    ace_connected result;
-    ace_connector_finish(link->connector, &result);
-    link->connector = NULL;
-    keep_broker(link, result.broker);
-    link->credentials = result.credentials;
-    if (link->credentials.user != NULL) {
-        (void)snprintf(link->user, sizeof link->user, "%s", link->credentials.user);
-    }
-    ace_error *error = result.error;
-    if (error != NULL) {
-        ace_stream_close(result.stream);
-    } else if (ace_link_attach(link, result.stream, &error) == ACE_OK) {
-        (void)ace_login_begin(link, &error);
-    }
-    if (error != NULL) {
-        ace_link_fail(link, error);
-    }
-}
-
-/* One credentials callback runs at a time: while that of an attempt given up still does, there is
- * no other. */
-static ace_code clear_given_up(ace_link *link, ace_error **error)
-{
-    if (link->given_up == NULL) {
-        return ACE_OK;
-    }
-    if (ace_connector_is_asking(link->given_up)) {
-        return ace_fail(error, ACE_TIMEOUT, "the credentials callback has not returned");
-    }
-    ace_connector_abandon(link->given_up, 0);
-    link->given_up = NULL;
-    return ACE_OK;
-}
-
 void ace_link_begin(ace_link *link)
 {
-    int64_t timeout = link->settings->connect_timeout;
-    ace_error *error = NULL;
+    size_t hosts = link->url->endpoint_count;
+    size_t first = (size_t)(ace_random_unit(link->settings->random) * (double)hosts);
     ace_link_set_state(link, ACE_LINK_CONNECTING);
-    link->stage = ACE_LOGIN_STREAM;
-    link->peer_tells_refusal = false;
+    ace_url_place(link->url, link->place, sizeof link->place);
+    link->turn = (ace_host_turn){hosts == 0 ? 0 : first % hosts, hosts};
+    ace_error_free(link->host_refusals);
+    link->host_refusals = NULL;
+    link->attempt_deadline = ace_deadline_after(link->settings->connect_timeout);
     link->login_limit.fire = login_took_too_long;
     link->connected.run = stream_connected;
-    if (!ace_loop_timer_set(link->loop, &link->login_limit,
-                            ace_loop_now(link->loop) + timeout + GRACE)) {
-        ace_fail_memory(&error);
-    } else if (clear_given_up(link, &error) == ACE_OK) {
-        (void)ace_connector_start(link->settings, link->url, link->loop, &link->connected,
-                                  ace_deadline_after(timeout), &link->connector, &error);
-    }
-    if (error != NULL) {
-        ace_link_fail(link, error);
-    }
+    try_hosts(link);
     ace_link_tell(link);
 }
 

@@ -212,7 +212,8 @@ static void flush_output(ace_deferral *deferral)
 static void stream_ready(ace_watch *watch, short events)
 {
     ace_link *link = ACE_RECORD(watch, ace_link, watch);
-    if ((events & ~POLLOUT) != 0) {
+    /* With TLS a read may be what waits for room to write. */
+    if ((events & ~POLLOUT) != 0 || (ace_stream_events(link->stream, true, false) & POLLOUT) != 0) {
         /* A bounded share of the turn, so that a flood of deliveries does not starve the rest. */
         int left = READS_A_TURN;
         while (left-- > 0 && link->failure == NULL && link->stream != NULL && read_once(link)) {

@@ -1,6 +1,7 @@
 #include "engine/link_record.h"
 
 #include "base/arena.h"
+#include "transport/tcp.h"
 #include "wire/arguments.h"
 #include "wire/method.h"
 
@@ -221,6 +222,8 @@ static void take_blocked(ace_link *link, bool blocked, amqp_bytes_t reason)
     }
     link->reason[length] = '\0';
     link->blocked = blocked;
+    /* What was sent before may stay unread for as long as that lasts: the peer is not dead. */
+    ace_tcp_set_patient(ace_stream_descriptor(link->stream), blocked, &link->settings->tcp);
     ace_link_tell(link);
 }
 
@@ -276,14 +279,32 @@ ace_code ace_login_say_goodbye(ace_link *link, ace_error **error)
     return code;
 }
 
+/* A record of TLS, alert or handshake, in place of the first frame. */
+static bool speaks_tls(const ace_link *link)
+{
+    const ace_frame_reader *reader = &link->reader;
+    return link->stage == ACE_LOGIN_START && link->url->scheme == ACE_URL_AMQP &&
+           reader->bytes.length - reader->start >= 2 &&
+           (reader->bytes.data[reader->start] == 21 || reader->bytes.data[reader->start] == 22) &&
+           reader->bytes.data[reader->start + 1] == 3;
+}
+
 ace_error *ace_login_explain(ace_link *link, ace_error *cause)
 {
     ace_error *error = NULL;
+    if (speaks_tls(link)) {
+        ace_fail(&error, ACE_TLS_WANTED,
+                 "%s speaks TLS on this port: the URL has to begin with amqps://", link->place);
+        ace_error_free(cause);
+        return error;
+    }
     if (ace_error_code(cause) != ACE_CONNECTION_LOST || ace_error_reply(cause) != 0) {
         return cause;
     }
     if (link->stage == ACE_LOGIN_START) {
-        ace_error_prefix(&cause, "no AMQP handshake");
+        ace_error_prefix(&cause, link->url->scheme == ACE_URL_AMQP
+                                     ? "no AMQP handshake (a port for TLS wants amqps://)"
+                                     : "no AMQP handshake");
     } else if (link->stage == ACE_LOGIN_TUNE && !link->peer_tells_refusal) {
         ace_fail(&error, ACE_LOGIN_REFUSED,
                  "%s hung up on the login of user %s, as brokers do that refuse it", link->place,

@@ -36,7 +36,29 @@ void ace_settings_init(ace_settings *settings)
                     .depth = ACE_TABLE_DEPTH_MAX},
         .output_limit = ACE_OUTPUT_BYTES_DEFAULT,
         .credentials = ACE_CREDENTIALS_URL,
+        .tls = ACE_TLS_OPTIONS_DEFAULT,
+        .tcp = ACE_TCP_OPTIONS_DEFAULT,
     };
+}
+
+static void apply_tls(ace_tls_options *tls, const ace_url *url)
+{
+    const struct {
+        const char **setting;
+        const char *text;
+    } texts[] = {
+        {&tls->ca_file, url->ca_file},         {&tls->certificate_file, url->certificate_file},
+        {&tls->key_file, url->key_file},       {&tls->key_password, url->key_password},
+        {&tls->server_name, url->server_name},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (texts[i].text != NULL) {
+            *texts[i].setting = texts[i].text;
+        }
+    }
+    if (url->verify >= 0) {
+        tls->verify = url->verify == 1;
+    }
 }
 
 void ace_settings_apply_url(ace_settings *settings, const ace_url *url)
@@ -53,6 +75,7 @@ void ace_settings_apply_url(ace_settings *settings, const ace_url *url)
     if (url->frame_max >= 0) {
         settings->frame_max = url->frame_max;
     }
+    apply_tls(&settings->tls, url);
 }
 
 static ace_code check_range(const char *field, int64_t value, int64_t least, int64_t most,
@@ -97,6 +120,10 @@ static ace_code check_numbers(const ace_settings *settings, ace_error **error)
         {"header bytes", signed_limit(settings->headers.bytes), 0, INT64_MAX},
         {"header entries", signed_limit(settings->headers.entries), 0, ACE_HEADER_ENTRIES_MAX},
         {"header nesting", settings->headers.depth, 1, ACE_TABLE_DEPTH_MAX},
+        {"keepalive idle time", settings->tcp.keepalive_idle, 0, 32767},
+        {"keepalive interval", settings->tcp.keepalive_interval, 1, 32767},
+        {"keepalive count", settings->tcp.keepalive_count, 1, 127},
+        {"tcp user timeout", settings->tcp.user_timeout, 0, INT32_MAX},
     };
     for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
         ace_code code =
@@ -164,6 +191,27 @@ ace_code ace_settings_check(const ace_settings *settings, ace_error **error)
     return check_credentials(settings, error);
 }
 
+#define TEXTS 10
+
+static size_t texts_of(ace_settings *settings, const char **texts[TEXTS])
+{
+    ace_tls_options *tls = &settings->tls;
+    const char **const all[TEXTS] = {
+        &settings->name,
+        &settings->credentials_path,
+        &settings->user_variable,
+        &settings->password_variable,
+        &tls->ca_file,
+        &tls->ca_folder,
+        &tls->certificate_file,
+        &tls->key_file,
+        &tls->key_password,
+        &tls->server_name,
+    };
+    memcpy(texts, all, sizeof all);
+    return TEXTS;
+}
+
 static bool copy_text(const char **text)
 {
     if (*text == NULL) {
@@ -182,9 +230,8 @@ ace_code ace_settings_copy(const ace_settings *from, ace_settings *to, ace_error
     if (to->random == NULL) {
         to->random = ace_random_system();
     }
-    const char **texts[] = {&to->name, &to->credentials_path, &to->user_variable,
-                            &to->password_variable};
-    const size_t count = sizeof texts / sizeof texts[0];
+    const char **texts[TEXTS];
+    const size_t count = texts_of(to, texts);
     for (size_t i = 0; i < count; i++) {
         if (copy_text(texts[i])) {
             continue;
@@ -198,24 +245,21 @@ ace_code ace_settings_copy(const ace_settings *from, ace_settings *to, ace_error
     return ACE_OK;
 }
 
-void ace_settings_free(ace_settings *copy)
-{
-    free((void *)(uintptr_t)copy->name);
-    free((void *)(uintptr_t)copy->credentials_path);
-    free((void *)(uintptr_t)copy->user_variable);
-    free((void *)(uintptr_t)copy->password_variable);
-    copy->name = NULL;
-    copy->credentials_path = NULL;
-    copy->user_variable = NULL;
-    copy->password_variable = NULL;
-}
-
 static void wipe(char **text)
 {
     if (*text != NULL) {
         explicit_bzero(*text, strlen(*text));
         free(*text);
         *text = NULL;
+    }
+}
+
+void ace_settings_free(ace_settings *copy)
+{
+    const char **texts[TEXTS];
+    const size_t count = texts_of(copy, texts);
+    for (size_t i = 0; i < count; i++) {
+        wipe((char **)(uintptr_t)texts[i]);
     }
 }
 

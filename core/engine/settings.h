@@ -11,6 +11,8 @@
 #include "base/random.h"
 #include "contract/limits.h"
 #include "engine/url.h"
+#include "transport/tcp.h"
+#include "transport/tls.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -68,14 +70,18 @@ typedef struct ace_settings {
     const char *password_variable;
     ace_credentials_ask *ask;
     void *ask_user;
+
+    ace_tls_options tls; /* of amqps:// */
+    ace_tcp_options tcp;
 } ace_settings;
 
 /* Heartbeat 60 s, connect 10 s, rpc 30 s, confirm 30 s, channel-max 2047, frame-max 131072,
  * back-off 500 ms to 30 s with jitter 0.2, 1000 outstanding, confirms on, credentials of the URL,
- * and the limits of contract/limits.h. */
+ * TLS that verifies, ACE_TCP_OPTIONS_DEFAULT, and the limits of contract/limits.h. */
 void ace_settings_init(ace_settings *settings);
 
-/* What the URL's options say goes over what the settings say. */
+/* What the URL's options say goes over what the settings say. Texts are the URL's until the
+ * settings are copied. */
 void ace_settings_apply_url(ace_settings *settings, const ace_url *url);
 
 /* ACE_INVALID_ARGUMENT or ACE_LIMIT, naming the field and its range. */

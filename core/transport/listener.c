@@ -102,7 +102,7 @@ ace_stream_state ace_listener_accept(ace_listener *listener, ace_stream **stream
         return ACE_STREAM_FAILED;
     }
     /* Without the options the connection works all the same. */
-    ace_tcp_set_options(descriptor);
+    ace_tcp_set_options(descriptor, NULL);
     ace_address peer;
     char name[ACE_ADDRESS_TEXT_MAX] = "a client that left";
     if (ace_address_of_peer(descriptor, &peer)) {

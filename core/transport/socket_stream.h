@@ -12,7 +12,4 @@
 ace_code ace_socket_stream_open(int descriptor, const char *peer, bool connecting,
                                 ace_stream **stream, ace_error **error);
 
-/* Small writes at once, dead peers found. False: the kernel refused one, errno says why. */
-bool ace_tcp_set_options(int descriptor);
-
 #endif

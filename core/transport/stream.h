@@ -1,7 +1,7 @@
 /*
- * A byte stream between two parties: TCP, an in-process pair, later TLS. Non-blocking throughout;
- * the owner polls. A stream belongs to one thread at a time. Every descriptor is close-on-exec and
- * no operation raises SIGPIPE.
+ * A byte stream between two parties: TCP, an in-process pair, TLS over one of them. Non-blocking
+ * throughout; the owner polls. A stream belongs to one thread at a time. Every descriptor is
+ * close-on-exec and no operation raises SIGPIPE.
  */
 #ifndef ACE_TRANSPORT_STREAM_H
 #define ACE_TRANSPORT_STREAM_H
@@ -43,14 +43,19 @@ struct ace_stream { /* the first member of every kind */
 
 /* Goes on with what comes before the first byte (a TCP connect under way, a TLS handshake). READY
  * when the stream can be read and written, and again on later calls. FAILED: ACE_UNREACHABLE with
- * host, port and address; ACE_LOGIN_REFUSED never. Reading and writing before READY is BLOCKED. */
+ * host, port and address; with TLS also ACE_TLS and its kinds. Reading and writing before READY is
+ * BLOCKED. */
 ace_stream_state ace_stream_establish(ace_stream *stream, ace_error **error);
 
-/* FAILED: ACE_CONNECTION_LOST with the peer and errno's text. *moved is 0 unless READY. */
+/* FAILED: ACE_CONNECTION_LOST with the peer and errno's text; with TLS also
+ * ACE_TLS_CLIENT_CERTIFICATE, before the first byte. *moved is 0 unless READY. With room for
+ * ACE_STREAM_ROOM bytes, all that came is handed over: nothing is held back that poll(2) would not
+ * tell of. */
+#define ACE_STREAM_ROOM 16384
 ace_stream_state ace_stream_read(ace_stream *stream, void *data, size_t size, size_t *moved,
                                  ace_error **error);
 /* Writes as much as goes in one call; more than IOV_MAX parts are cut there. Nothing to write is
- * READY. */
+ * READY. After BLOCKED the next write begins with the same bytes, and has no fewer of them. */
 ace_stream_state ace_stream_write(ace_stream *stream, const struct iovec *parts, int count,
                                   size_t *moved, ace_error **error);
 

@@ -9,31 +9,34 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* A peer that vanished is noticed within two minutes even where heartbeats are off. */
-#define KEEPALIVE_IDLE     60
-#define KEEPALIVE_INTERVAL 10
-#define KEEPALIVE_COUNT    6
+static const ace_tcp_options defaults = ACE_TCP_OPTIONS_DEFAULT;
 
-bool ace_tcp_set_options(int descriptor)
+static bool set(int descriptor, int level, int name, int value)
 {
-    const struct {
-        int level;
-        int name;
-        int value;
-    } options[] = {
-        {IPPROTO_TCP, TCP_NODELAY, 1},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-        {IPPROTO_TCP, TCP_KEEPIDLE, KEEPALIVE_IDLE},
-        {IPPROTO_TCP, TCP_KEEPINTVL, KEEPALIVE_INTERVAL},
-        {IPPROTO_TCP, TCP_KEEPCNT, KEEPALIVE_COUNT},
-    };
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
-        if (setsockopt(descriptor, options[i].level, options[i].name, &options[i].value,
-                       sizeof options[i].value) < 0) {
-            return false;
-        }
+    return setsockopt(descriptor, level, name, &value, sizeof value) == 0;
+}
+
+bool ace_tcp_set_options(int descriptor, const ace_tcp_options *options)
+{
+    if (options == NULL) {
+        options = &defaults;
     }
-    return true;
+    if (!set(descriptor, IPPROTO_TCP, TCP_NODELAY, 1) ||
+        !set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, options->user_timeout)) {
+        return false;
+    }
+    if (options->keepalive_idle == 0) {
+        return set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 0);
+    }
+    return set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) &&
+           set(descriptor, IPPROTO_TCP, TCP_KEEPIDLE, options->keepalive_idle) &&
+           set(descriptor, IPPROTO_TCP, TCP_KEEPINTVL, options->keepalive_interval) &&
+           set(descriptor, IPPROTO_TCP, TCP_KEEPCNT, options->keepalive_count);
+}
+
+void ace_tcp_set_patient(int descriptor, bool patient, const ace_tcp_options *options)
+{
+    (void)set(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT, patient ? 0 : options->user_timeout);
 }
 
 /* "broker.example:5672 (192.0.2.7:5672)"; the address once where the name is the address. */
@@ -55,8 +58,8 @@ static ace_code fail(ace_error **error, ace_code code, const char *peer, int err
                     strerror_r(error_number, space, sizeof space));
 }
 
-ace_code ace_tcp_connect(const ace_address *address, const char *name, ace_stream **stream,
-                         ace_error **error)
+ace_code ace_tcp_connect(const ace_address *address, const char *name,
+                         const ace_tcp_options *options, ace_stream **stream, ace_error **error)
 {
     char peer[512];
     describe(address, name, peer, sizeof peer);
@@ -66,7 +69,7 @@ ace_code ace_tcp_connect(const ace_address *address, const char *name, ace_strea
         /* A family this machine does not have is an address that does not answer; the next may. */
         return fail(error, errno == EAFNOSUPPORT ? ACE_UNREACHABLE : ACE_SYSTEM, peer, errno);
     }
-    int status = ace_tcp_set_options(descriptor)
+    int status = ace_tcp_set_options(descriptor, options)
                      ? connect(descriptor, &address->socket.any, address->length)
                      : -1;
     if (status < 0 && errno != EINPROGRESS && errno != EINTR) {

@@ -6,14 +6,35 @@
 #include "transport/address.h"
 #include "transport/stream.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* Begins to connect to one address; ace_stream_establish() goes on with it. Small writes go out at
- * once (TCP_NODELAY) and dead peers are found (keepalive). `name` is how errors name the peer, as
+/* How a peer that vanished is noticed. */
+typedef struct ace_tcp_options {
+    int32_t keepalive_idle;     /* s of silence before the first probe; 0: no keepalive */
+    int32_t keepalive_interval; /* s between two probes */
+    int32_t keepalive_count;    /* of probes without an answer, from which on the peer is dead */
+    int32_t user_timeout; /* ms that what was sent may wait for its receipt; 0: the kernel's */
+} ace_tcp_options;
+
+#define ACE_TCP_OPTIONS_DEFAULT                                                                    \
+    {                                                                                              \
+        60, 10, 6, 120000                                                                          \
+    }
+
+/* Sets them, and that small writes go out at once (TCP_NODELAY). False: the kernel refused one,
+ * errno says why. */
+bool ace_tcp_set_options(int descriptor, const ace_tcp_options *options);
+/* What is sent to a peer that reads nothing for now may wait as long as the kernel likes, or again
+ * only as long as the options say. Does nothing to what is not TCP. */
+void ace_tcp_set_patient(int descriptor, bool patient, const ace_tcp_options *options);
+
+/* Begins to connect to one address; ace_stream_establish() goes on with it. `options` NULL:
+ * ACE_TCP_OPTIONS_DEFAULT. `name` is how errors name the peer, as
  * in ace_address_list; copied. A socket that connected to itself, which the kernel makes of a port
  * that nobody listens on, is a refused connection. ACE_UNREACHABLE when it is refused at once. */
-ace_code ace_tcp_connect(const ace_address *address, const char *name, ace_stream **stream,
-                         ace_error **error);
+ace_code ace_tcp_connect(const ace_address *address, const char *name,
+                         const ace_tcp_options *options, ace_stream **stream, ace_error **error);
 
 typedef struct ace_listener ace_listener;
 

@@ -12,9 +12,9 @@ struct ace_connector {
     ace_connected result;
 };
 
-ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_loop *loop,
-                             ace_task *done, int64_t deadline, ace_connector **connector,
-                             ace_error **error)
+ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, ace_host_turn turn,
+                             ace_loop *loop, ace_task *done, int64_t deadline,
+                             ace_connector **connector, ace_error **error)
 {
     (void)deadline;
     ace_connector *made = calloc(1, sizeof *made);
@@ -26,6 +26,7 @@ ace_code ace_connector_start(const ace_settings *settings, const ace_url *url, a
         ace_fail(&made->result.error, ACE_UNREACHABLE, "fuzz: connection refused");
     } else {
         made->result.stream = &stream->stream;
+        made->result.host = turn.first;
         FUZZ_DEMAND(ace_settings_credentials(settings, url, &made->result.credentials, NULL) ==
                     ACE_OK);
     }

@@ -110,12 +110,44 @@ typedef struct acemq_connect_options {
     int32_t max_header_entries;
     /** how deep they are nested, the headers themselves counted as 1; default 32, 1 to 32 */
     int32_t max_nesting;
+
+    /* TLS, of `amqps://`. The files are PEM and are read at each connect. What the URL says goes
+     * over this. With `amqp://` the texts are refused, since nothing would be encrypted. */
+
+    /** CAs that are trusted; NULL, like the next: those of the system */
+    const char *ca_file;
+    /** a folder of them by hash, as `openssl rehash` makes it */
+    const char *ca_folder;
+    /** the client's certificate, with what is between it and its CA; NULL: none */
+    const char *certificate_file;
+    /** its key; NULL: in certificate_file */
+    const char *key_file;
+    /** of an encrypted key; NULL: none. In no message, ever. */
+    const char *key_password;
+    /** the name that is asked for and that the broker's certificate must hold; NULL: the host's */
+    const char *server_name;
+    /** 1: the broker's certificate is verified (default). 0: it is not, which is logged as a
+     * warning at each connect. */
+    int32_t verify;
+
+    /* How TCP notices a peer that vanished, beside heartbeats. */
+
+    /** probes without an answer, from which on it is dead; default 6, 1 to 127 */
+    int32_t keepalive_count;
+    /** silence before the first probe, in ms, rounded up to whole seconds; 0: off; default 60 s */
+    int64_t keepalive;
+    /** between two probes, likewise; default 10 s, at least 1 ms */
+    int64_t keepalive_interval;
+    /** how long what was sent may wait for its receipt, in ms; default 2 minutes; 0: as long as the
+     * kernel likes. While the broker takes no publishes it does not count. */
+    int64_t tcp_user_timeout;
 } acemq_connect_options;
 
 #define ACEMQ_CONNECT_OPTIONS_INIT                                                                 \
     {                                                                                              \
         sizeof(acemq_connect_options), 0, 10000, 30000, -1, 500, 30000, 1000, 30000, 134217728, 0, \
-            0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 268435456, 16777216, 131072, 4096, 32              \
+            0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 268435456, 16777216, 131072, 4096, 32, 0, 0, 0, 0, \
+            0, 0, 1, 6, 60000, 10000, 120000                                                       \
     }
 
 /** Fills *options with the defaults. @param size sizeof(acemq_connect_options) as the caller knows
@@ -126,13 +158,16 @@ ACEMQ_API acemq_status acemq_connect_options_init(acemq_connect_options *options
  * Connects and logs in.
  *
  * URLs: `amqp://user:password@host:port/vhost?heartbeat=10`, percent-encoded; `amqp://host` and
- * `amqp://host/` are the vhost `/`. `memory://name` is a broker inside this process, which lives
- * while a connection to it is open.
+ * `amqp://host/` are the vhost `/`. `amqps://` is the same with TLS, with port 5671 where none is
+ * given. Hosts may be several, `a,b,c:5673`: they are tried in turn from a random one, here and
+ * after a loss, and the error names what each said. `memory://name` is a broker inside this
+ * process, which lives while a connection to it is open.
  * @param options NULL: defaults
  * @param connection owned, freed with acemq_connection_free()
  * Errors: ACEMQ_E_PARSE (the URL), ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_UNREACHABLE,
  * ACEMQ_E_LOGIN_REFUSED, ACEMQ_E_VHOST_REFUSED, ACEMQ_E_TIMEOUT, ACEMQ_E_CANCELLED,
- * ACEMQ_E_PROTOCOL, ACEMQ_E_UNSUPPORTED, ACEMQ_E_SYSTEM, ACEMQ_E_OUT_OF_MEMORY.
+ * ACEMQ_E_PROTOCOL, ACEMQ_E_UNSUPPORTED, ACEMQ_E_SYSTEM, ACEMQ_E_OUT_OF_MEMORY, and with TLS
+ * ACEMQ_E_TLS and its kinds; ACEMQ_E_TLS_WANTED without.
  */
 ACEMQ_API acemq_status acemq_connect(const char *url, const acemq_connect_options *options,
                                      acemq_connection **connection, acemq_error **error);

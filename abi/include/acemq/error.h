@@ -63,7 +63,18 @@ enum {
     /* Stores (sections 9 and 10); nothing was stored or changed. */
     ACEMQ_E_STORE = 80,      /**< damaged, of another layout, or it answered with an error */
     ACEMQ_E_STORE_FULL = 81, /**< no room is left */
-    ACEMQ_E_FENCED = 82      /**< the claim was taken over, released, or is confirmed already */
+    ACEMQ_E_FENCED = 82,     /**< the claim was taken over, released, or is confirmed already */
+
+    /* TLS, on the way to the broker. */
+    ACEMQ_E_TLS = 90,           /**< the TLS handshake failed otherwise */
+    ACEMQ_E_TLS_NAME = 91,      /**< the broker's certificate is for another host name */
+    ACEMQ_E_TLS_UNTRUSTED = 92, /**< no CA that is trusted here signed the broker's certificate */
+    ACEMQ_E_TLS_EXPIRED = 93,   /**< a certificate of the broker has expired, or is not valid yet */
+    ACEMQ_E_TLS_PLAIN_SERVER = 94, /**< what listens there does not speak TLS */
+    ACEMQ_E_TLS_WANTED = 95,       /**< what listens there speaks TLS, and the URL says amqp:// */
+    ACEMQ_E_TLS_CLIENT_CERTIFICATE =
+        96,                  /**< the broker wants a client certificate, or another one */
+    ACEMQ_E_TLS_VERSION = 97 /**< the broker speaks no TLS version from 1.2 on */
 };
 
 /**

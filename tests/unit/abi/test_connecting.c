@@ -74,7 +74,8 @@ START_TEST(a_connect_that_fails_says_why)
         {"amqp://h:0/", ACEMQ_E_INVALID_ARGUMENT, "port"},
         {"amqp://h/%zz", ACEMQ_E_PARSE, "position"},
         {"amqp://h/?nonsense=1", ACEMQ_E_INVALID_ARGUMENT, "option"},
-        {"amqps://h/", ACEMQ_E_UNSUPPORTED, "amqps"},
+        {"amqps://127.0.0.1:1/", ACEMQ_E_UNREACHABLE, "127.0.0.1:1"},
+        {"amqp://127.0.0.1:1,[::1]:2/", ACEMQ_E_UNREACHABLE, "none of 2 hosts"},
         {"amqp://127.0.0.1:1/", ACEMQ_E_UNREACHABLE, "127.0.0.1:1"},
         {"amqp://no-such-host.invalid/", ACEMQ_E_UNREACHABLE, "no-such-host.invalid"},
     };

@@ -42,6 +42,14 @@ static const struct {
     {ACEMQ_E_STORE, "store"},
     {ACEMQ_E_STORE_FULL, "store_full"},
     {ACEMQ_E_FENCED, "fenced"},
+    {ACEMQ_E_TLS, "tls"},
+    {ACEMQ_E_TLS_NAME, "tls_name"},
+    {ACEMQ_E_TLS_UNTRUSTED, "tls_untrusted"},
+    {ACEMQ_E_TLS_EXPIRED, "tls_expired"},
+    {ACEMQ_E_TLS_PLAIN_SERVER, "tls_plain_server"},
+    {ACEMQ_E_TLS_WANTED, "tls_wanted"},
+    {ACEMQ_E_TLS_CLIENT_CERTIFICATE, "tls_client_certificate"},
+    {ACEMQ_E_TLS_VERSION, "tls_version"},
 };
 
 START_TEST(every_code_has_its_stable_name)

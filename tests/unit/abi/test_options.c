@@ -42,7 +42,18 @@ CONNECT(max_queued, max_output);
 CONNECT(max_output, max_headers);
 CONNECT(max_headers, max_header_entries);
 CONNECT(max_header_entries, max_nesting);
-ENDS(acemq_connect_options, max_nesting);
+CONNECT(max_nesting, ca_file);
+CONNECT(ca_file, ca_folder);
+CONNECT(ca_folder, certificate_file);
+CONNECT(certificate_file, key_file);
+CONNECT(key_file, key_password);
+CONNECT(key_password, server_name);
+CONNECT(server_name, verify);
+CONNECT(verify, keepalive_count);
+CONNECT(keepalive_count, keepalive);
+CONNECT(keepalive, keepalive_interval);
+CONNECT(keepalive_interval, tcp_user_timeout);
+ENDS(acemq_connect_options, tcp_user_timeout);
 
 #define CONSUMER(before, member) FOLLOWS(acemq_consumer_options, before, member)
 CONSUMER(size, retry);

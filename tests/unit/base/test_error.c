@@ -43,6 +43,14 @@ static const ace_code every_code[] = {
     ACE_STORE,
     ACE_STORE_FULL,
     ACE_FENCED,
+    ACE_TLS,
+    ACE_TLS_NAME,
+    ACE_TLS_UNTRUSTED,
+    ACE_TLS_EXPIRED,
+    ACE_TLS_PLAIN_SERVER,
+    ACE_TLS_WANTED,
+    ACE_TLS_CLIENT_CERTIFICATE,
+    ACE_TLS_VERSION,
 };
 #define CODES (sizeof every_code / sizeof every_code[0])
 
@@ -85,6 +93,14 @@ static bool is_listed(ace_code code)
     case ACE_STORE:
     case ACE_STORE_FULL:
     case ACE_FENCED:
+    case ACE_TLS:
+    case ACE_TLS_NAME:
+    case ACE_TLS_UNTRUSTED:
+    case ACE_TLS_EXPIRED:
+    case ACE_TLS_PLAIN_SERVER:
+    case ACE_TLS_WANTED:
+    case ACE_TLS_CLIENT_CERTIFICATE:
+    case ACE_TLS_VERSION:
         return true;
     }
     return false;

@@ -64,7 +64,6 @@ static const unsound unsounds[] = {
     {"", ACE_PARSE, "position 1: expected amqp://"},
     {"h:5672", ACE_PARSE, "expected amqp://"},
     {"http://h", ACE_PARSE, "expected amqp://"},
-    {"amqps://h", ACE_UNSUPPORTED, "TLS"},
     {"amqp://h/%zz", ACE_PARSE, "position 10: % wants two hexadecimal digits"},
     {"amqp://h/%4", ACE_PARSE, "position 10"},
     {"amqp://h/%", ACE_PARSE, "position 10"},
@@ -82,7 +81,11 @@ static const unsound unsounds[] = {
     {"amqp://[::1", ACE_PARSE, "IPv6"},
     {"amqp://[]", ACE_PARSE, "IPv6"},
     {"amqp://[::1]x", ACE_PARSE, "port after the host"},
-    {"amqp://a,b,c:5673/v", ACE_UNSUPPORTED, "several hosts"},
+    {"amqp://a,,b", ACE_PARSE, "position 10: a host of the list is empty"},
+    {"amqp://a,", ACE_PARSE, "a host of the list is empty"},
+    {"amqp://a:1,b:0", ACE_INVALID_ARGUMENT, "position 14: port"},
+    {"amqp://a,[::1", ACE_PARSE, "IPv6"},
+    {"amqp://a,b@c@d", ACE_PARSE, "%40"},
     {"amqp://h/a/b", ACE_PARSE, "%2F"},
     {"amqp://h /v", ACE_PARSE, "space"},
     {"amqp://h/v\n", ACE_PARSE, "control character"},
@@ -94,7 +97,14 @@ static const unsound unsounds[] = {
     {"amqp://h?frame_max=4095", ACE_INVALID_ARGUMENT, "frame_max"},
     {"amqp://h?channel_max=0", ACE_INVALID_ARGUMENT, "channel_max"},
     {"amqp://h?connection_timeout=0", ACE_INVALID_ARGUMENT, "connection_timeout"},
-    {"amqp://h?verify=none", ACE_INVALID_ARGUMENT, "unknown option verify"},
+    {"amqp://h?verify=verify_none", ACE_INVALID_ARGUMENT, "only behind amqps://"},
+    {"amqp://h?cacertfile=/x", ACE_INVALID_ARGUMENT, "position 10: an option of TLS"},
+    {"memory://h?cacertfile=/x", ACE_INVALID_ARGUMENT, "only behind amqps://"},
+    {"amqps://h?verify=none", ACE_INVALID_ARGUMENT, "verify_peer or verify_none"},
+    {"amqps://h?verify=verify_none&verify=verify_none", ACE_PARSE, "twice"},
+    {"amqps://h?cacertfile=", ACE_INVALID_ARGUMENT, "wants a value"},
+    {"amqps://h?cacertfile=/a&cacertfile=/b", ACE_PARSE, "twice"},
+    {"amqps://h?fail_if_no_peer_cert=true", ACE_INVALID_ARGUMENT, "unknown option"},
     {"memory://", ACE_PARSE, "name"},
     {"memory://a:1", ACE_PARSE, "no port"},
 };
@@ -115,15 +125,30 @@ END_TEST
 /* Passwords as people paste them, not encoded. Whatever the parser takes the pieces for, no message
  * may show one of them. */
 static const char *const leaks[] = {
-    "amqp://user:hushhush@pass@host/v", "amqp://user:hush/hush@host/v",
-    "amqp://user:12/hushhush@host",     "amqp://user:12?hushhush@host",
-    "amqp://user:12?hushhush=1@host",   "amqp://user:hush?hush@host",
-    "amqp://user:hush#hush@host",       "amqp://user:hush hush@host",
-    "amqp://user:hush%zzhush@host",     "amqp://user:hushhush@host:99999",
-    "amqp://user:hush[hush@host/v/w",   "amqp://user:hushhush@a,b",
-    "amqps://user:hushhush@host",       "amqp://user:hushhush@host?hush/hush@x=1",
-    "amqp://user:%00hush@host",         "amqp://user:hushhush",
-    "memory://user:hushhush",           "memory://user:hush/hush@name",
+    "amqp://user:hushhush@pass@host/v",
+    "amqp://user:hush/hush@host/v",
+    "amqp://user:12/hushhush@host",
+    "amqp://user:12?hushhush@host",
+    "amqp://user:12?hushhush=1@host",
+    "amqp://user:hush?hush@host",
+    "amqp://user:hush#hush@host",
+    "amqp://user:hush hush@host",
+    "amqp://user:hush%zzhush@host",
+    "amqp://user:hushhush@host:99999",
+    "amqp://user:hush[hush@host/v/w",
+    "amqp://user:hushhush@a,b,",
+    "amqps://user:hushhush@host?a",
+    "amqp://user:hushhush@host?hush/hush@x=1",
+    "amqp://user:%00hush@host",
+    "amqp://user:hushhush",
+    "memory://user:hushhush",
+    "memory://user:hush/hush@name",
+    "amqp://user:12?hushhush",
+    "amqp://user:1,hush?hush@host",
+    "amqps://h?password=%zzhush",
+    "amqps://h?password=hush&password=hush",
+    "amqps://h?hush=x",
+    "amqps://h?verify=hush",
 };
 
 START_TEST(a_password_that_was_not_encoded_is_never_in_an_error)
@@ -152,6 +177,83 @@ START_TEST(options_are_read)
     ck_assert_int_eq(ace_url_parse("amqp://h", &url, NULL), ACE_OK);
     ck_assert_int_eq(url.heartbeat, -1);
     ck_assert_int_eq(url.frame_max, -1);
+    ace_url_free(&url);
+}
+END_TEST
+
+START_TEST(several_hosts_are_read_each_with_its_port)
+{
+    static const struct {
+        const char *text;
+        const char *place;
+        const char *redacted;
+    } lists[] = {
+        {"amqp://u:p@a,b,c:5673/v", "a:5672,b:5672,c:5673", "amqp://u@a:5672,b:5672,c:5673/v"},
+        {"amqp://u:p,q@a:1,[::1],[fe80::1]:2", "a:1,[::1]:5672,[fe80::1]:2",
+         "amqp://u@a:1,[::1]:5672,[fe80::1]:2/%2F"},
+        {"amqps://u@a,b:1", "a:5671,b:1", "amqps://u@a:5671,b:1/%2F"},
+    };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        ace_url url;
+        char place[64];
+        ck_assert_int_eq(ace_url_parse(lists[i].text, &url, NULL), ACE_OK);
+        ace_url_place(&url, place, sizeof place);
+        ck_assert_str_eq(place, lists[i].place);
+        char *redacted = ace_url_redacted(&url);
+        ck_assert_str_eq(redacted, lists[i].redacted);
+        free(redacted);
+        char cut[6];
+        ace_url_place(&url, cut, sizeof cut);
+        ck_assert_uint_le(strlen(cut), 5);
+        ace_url_free(&url);
+    }
+}
+END_TEST
+
+START_TEST(more_than_64_hosts_are_too_many)
+{
+    char text[256] = "amqp://h";
+    ace_url url;
+    ace_error *error = NULL;
+    for (int i = 1; i < 64; i++) {
+        strcat(text, ",h");
+    }
+    ck_assert_int_eq(ace_url_parse(text, &url, NULL), ACE_OK);
+    ck_assert_uint_eq(url.endpoint_count, 64);
+    ace_url_free(&url);
+    strcat(text, ",h");
+    ck_assert_int_eq(ace_url_parse(text, &url, &error), ACE_LIMIT);
+    ck_assert_int_eq(ace_error_limit(error), 64);
+    ace_error_free(error);
+}
+END_TEST
+
+START_TEST(the_options_of_tls_are_read)
+{
+    ace_url url;
+    ck_assert_int_eq(ace_url_parse("amqps://h?cacertfile=/etc/ca%20x.pem&certfile=c&keyfile=k"
+                                   "&password=p%26%40&verify=verify_none"
+                                   "&server_name_indication=broker.example",
+                                   &url, NULL),
+                     ACE_OK);
+    ck_assert_int_eq(url.scheme, ACE_URL_AMQPS);
+    ck_assert_int_eq(url.endpoints[0].port, 5671);
+    ck_assert_str_eq(url.ca_file, "/etc/ca x.pem");
+    ck_assert_str_eq(url.certificate_file, "c");
+    ck_assert_str_eq(url.key_file, "k");
+    ck_assert_str_eq(url.key_password, "p&@");
+    ck_assert_str_eq(url.server_name, "broker.example");
+    ck_assert_int_eq(url.verify, 0);
+    ace_url_free(&url);
+    ck_assert_int_eq(
+        ace_url_parse("amqps://h?server_name_indication=disable&verify=verify_peer", &url, NULL),
+        ACE_OK);
+    ck_assert_str_eq(url.server_name, "");
+    ck_assert_int_eq(url.verify, 1);
+    ck_assert_ptr_null(url.ca_file);
+    ace_url_free(&url);
+    ck_assert_int_eq(ace_url_parse("amqps://h", &url, NULL), ACE_OK);
+    ck_assert_int_eq(url.verify, -1);
     ace_url_free(&url);
 }
 END_TEST
@@ -252,6 +354,9 @@ int main(void)
     tcase_add_loop_test(tcase, a_password_that_was_not_encoded_is_never_in_an_error, 0,
                         COUNT(leaks));
     tcase_add_test(tcase, options_are_read);
+    tcase_add_test(tcase, several_hosts_are_read_each_with_its_port);
+    tcase_add_test(tcase, more_than_64_hosts_are_too_many);
+    tcase_add_test(tcase, the_options_of_tls_are_read);
     tcase_add_test(tcase, a_memory_broker_has_a_name);
     tcase_add_test(tcase, the_redacted_form_reads_back_and_has_no_password);
     tcase_add_test(tcase, the_redacted_form_encodes_the_host_too);

@@ -52,7 +52,7 @@ static ace_stream *connect_to(const char *host, uint16_t port)
     ace_address_list *list = NULL;
     ace_stream *stream = NULL;
     ck_assert_int_eq(ace_address_resolve(host, port, &list, NULL), ACE_OK);
-    ck_assert_int_eq(ace_tcp_connect(&list->addresses[0], list->name, &stream, NULL), ACE_OK);
+    ck_assert_int_eq(ace_tcp_connect(&list->addresses[0], list->name, NULL, &stream, NULL), ACE_OK);
     ace_address_list_free(list);
     return stream;
 }
@@ -165,7 +165,8 @@ START_TEST(a_port_where_nobody_listens_is_refused_with_host_and_port)
     ck_assert_int_eq(ace_address_resolve("127.0.0.1", port, &list, NULL), ACE_OK);
     ace_stream *stream = NULL;
     ace_error *error = NULL;
-    if (ace_tcp_connect(&list->addresses[0], "broker.example:5672", &stream, &error) == ACE_OK) {
+    if (ace_tcp_connect(&list->addresses[0], "broker.example:5672", NULL, &stream, &error) ==
+        ACE_OK) {
         ck_assert_int_eq(establish(stream, &error), ACE_STREAM_FAILED);
         ace_stream_close(stream);
     }
@@ -197,7 +198,7 @@ START_TEST(a_socket_connected_to_itself_is_a_refused_connection)
     int on = 1;
     ck_assert_int_eq(setsockopt(bound, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on), 0);
     ck_assert_int_eq(bind(bound, &list->addresses[0].socket.any, list->addresses[0].length), 0);
-    ck_assert_int_eq(ace_tcp_connect(&list->addresses[0], list->name, &stream, NULL), ACE_OK);
+    ck_assert_int_eq(ace_tcp_connect(&list->addresses[0], list->name, NULL, &stream, NULL), ACE_OK);
     ck_assert_int_eq(dup3(bound, ace_stream_descriptor(stream), O_CLOEXEC),
                      ace_stream_descriptor(stream));
     close(bound);
