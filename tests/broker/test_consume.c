@@ -271,25 +271,66 @@ START_TEST(publishing_and_closing_from_a_handler_work_and_the_rest_says_no_at_on
 }
 END_TEST
 
-START_TEST(a_busy_handler_does_not_cost_the_connection)
+/* Longer than the two heartbeats after which a peer counts as dead; with ACEMQ_TEST_LONG 20 s. */
+static void set_beat(ace_settings *settings, int64_t *busy)
 {
-    consume_bench bench;
-    recorder record = {.outcome = ACE_ACCEPTED, .pause = 5000};
-    ace_settings settings;
-    ace_settings_init(&settings);
-    settings.heartbeat = 1;
-    bench_open_with(&bench, "busy", &settings);
-    declare_queue(&bench, bench.queue, "quorum", 0);
-    ace_consumer *consumer = consume(&bench, &record, NULL);
-    put_text(&bench, "work");
-    AWAIT(counted(consumer).acknowledged == 1);
-    ck_assert_int_eq(atomic_load(&record.calls), 1);
+    bool is_long = getenv("ACEMQ_TEST_LONG") != NULL;
+    ace_settings_init(settings);
+    settings->heartbeat = is_long ? 2 : 1;
+    *busy = is_long ? 20000 : 4000;
+}
+
+static void assert_never_lost(const consume_bench *bench)
+{
     ace_connection_status status;
-    ace_connection_describe(bench.connection, &status);
+    ace_connection_describe(bench->connection, &status);
     ck_assert_uint_eq(status.consuming.epoch, 1);
     ck_assert_uint_eq(status.publishing.epoch, 1);
     ace_error_free(status.consuming.error);
     ace_error_free(status.publishing.error);
+}
+
+START_TEST(a_handler_busy_for_many_heartbeats_does_not_cost_the_connection_and_gets_one_delivery)
+{
+    consume_bench bench;
+    recorder record = {.outcome = ACE_ACCEPTED};
+    ace_settings settings;
+    set_beat(&settings, &record.pause);
+    bench_open_with(&bench, "busy", &settings);
+    declare_queue(&bench, bench.queue, "quorum", 0);
+    ace_consumer *consumer = consume(&bench, &record, NULL);
+    put_text(&bench, "work");
+    nap(record.pause);
+    AWAIT(counted(consumer).acknowledged == 1);
+    ck_assert_int_eq(atomic_load(&record.calls), 1);
+    assert_never_lost(&bench);
+    ace_consumer_release(consumer);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
+/* What a binding does: it has the message, and is not inside the library while it works on it. */
+START_TEST(who_pulls_and_is_away_for_many_heartbeats_keeps_the_connection_and_the_one_delivery)
+{
+    consume_bench bench;
+    ace_settings settings;
+    int64_t busy;
+    set_beat(&settings, &busy);
+    bench_open_with(&bench, "away", &settings);
+    declare_queue(&bench, bench.queue, "quorum", 0);
+    ace_consumer_options options = options_of(&bench, NULL, NULL);
+    ace_consumer *consumer = consume_with(&bench, &options);
+    put_text(&bench, "work");
+    ace_delivery *delivery = NULL;
+    MUST(ace_consumer_next(consumer, soon(), NULL, &delivery, &error));
+    ck_assert(!ace_delivery_redelivered(delivery));
+    nap(busy);
+    MUST(ace_delivery_settle(delivery, ACE_ACCEPTED, NULL, &error));
+    ace_delivery_free(delivery);
+    AWAIT(counted(consumer).acknowledged == 1);
+    ck_assert_int_eq(ace_consumer_next(consumer, ace_deadline_after(100), NULL, &delivery, NULL),
+                     ACE_TIMEOUT);
+    assert_never_lost(&bench);
     ace_consumer_release(consumer);
     bench_close(&bench, NULL);
 }
@@ -377,7 +418,11 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, a_second_consumer_of_an_exclusive_one_is_refused);
     tcase_add_test(tcase, a_pushed_delivery_is_settled_by_its_handler_alone);
     tcase_add_test(tcase, publishing_and_closing_from_a_handler_work_and_the_rest_says_no_at_once);
-    tcase_add_test(tcase, a_busy_handler_does_not_cost_the_connection);
+    tcase_add_test(
+        tcase,
+        a_handler_busy_for_many_heartbeats_does_not_cost_the_connection_and_gets_one_delivery);
+    tcase_add_test(
+        tcase, who_pulls_and_is_away_for_many_heartbeats_keeps_the_connection_and_the_one_delivery);
     tcase_add_test(tcase, draining_waits_for_the_handler_and_puts_back_the_rest);
     tcase_add_test(tcase, a_handler_that_fails_during_a_drain_does_not_wait_either);
     tcase_add_test(tcase, a_wait_ends_early_at_shutdown_with_its_attempt_advanced);

@@ -87,6 +87,8 @@ static void stop_broker(void)
 
 /* --- everyday work, while nothing fails ----------------------------------------------------- */
 
+static int64_t max_body; /* 0: the default */
+
 static acemq_status connect_once(acemq_connection **mq, acemq_error **error)
 {
     acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
@@ -95,6 +97,7 @@ static acemq_status connect_once(acemq_connection **mq, acemq_error **error)
     options.call_timeout = CALL_MS;
     options.reconnect_initial = 10;
     options.reconnect_max = 100;
+    options.max_body = max_body > 0 ? max_body : options.max_body;
     return acemq_connect(broker_url, &options, mq, error);
 }
 

@@ -203,6 +203,60 @@ static acemq_status run_retry_in_the_broker(scene *at, acemq_error **error)
     return retry(at, WAITS_IN_THE_BROKER, error);
 }
 
+#define SMALL_LIMIT 100
+
+/* A message whose body this client does not read. */
+static void prepare_large(scene *at)
+{
+    static const char large[2 * SMALL_LIMIT] = "large";
+    prepare_queue(at);
+    acemq_message *message = acemq_message_new(large, sizeof large);
+    MUST(acemq_publish(at->mq, "q", message, CALL_MS, &error));
+    acemq_message_free(message);
+    acemq_connection_free(at->mq);
+    at->mq = NULL;
+    max_body = SMALL_LIMIT;
+    connect_scene(at);
+    max_body = 0;
+    at->promised = 1;
+}
+
+static acemq_status run_leave_unread(scene *at, acemq_error **error)
+{
+    acemq_status status = open_consumer(at, WAITS_HERE, error);
+    if (status == ACEMQ_OK) {
+        acemq_delivery *delivery = NULL;
+        status = acemq_consumer_next(at->consumer, 50, &delivery, error);
+        if (status == ACEMQ_OK) {
+            at->fault = "a body over the limit was handed out";
+            acemq_delivery_free(delivery);
+        } else if (status == ACEMQ_E_TIMEOUT) {
+            acemq_error_free(*error);
+            *error = NULL;
+            status = ACEMQ_OK;
+        }
+    }
+    return drain(at, status, error);
+}
+
+static acemq_status run_change_prefetch(scene *at, acemq_error **error)
+{
+    acemq_status status = open_consumer(at, WAITS_HERE, error);
+    if (status == ACEMQ_OK) {
+        status = acemq_consumer_set_prefetch(at->consumer, 3, error);
+    }
+    if (status == ACEMQ_OK) {
+        status = acemq_consumer_pause(at->consumer, error);
+    }
+    if (status == ACEMQ_OK) {
+        status = acemq_consumer_resume(at->consumer, error);
+    }
+    if (status == ACEMQ_OK) {
+        status = settle_next(at, ACEMQ_REJECTED, error);
+    }
+    return drain(at, status, error);
+}
+
 static atomic_int handled;
 
 static acemq_outcome handle(acemq_delivery *delivery, void *user)
@@ -290,6 +344,8 @@ static const act acts[] = {
     {"consume and park", prepare_message, run_park, NULL, false},
     {"retry here", prepare_message, run_retry_here, NULL, false},
     {"retry in the broker", prepare_message, run_retry_in_the_broker, NULL, false},
+    {"consume what is too large", prepare_large, run_leave_unread, NULL, true},
+    {"pause and change the prefetch", prepare_message, run_change_prefetch, NULL, false},
     {"consume with a handler", prepare_message, run_push, NULL, false},
     {"replay", prepare_dead_letters, run_replay, NULL, false},
     {"browse", prepare_dead_letters, run_browse, NULL, true},

@@ -1,5 +1,6 @@
-/* A broker that sends anything, in another process: no call crashes or hangs, and the client never
- * holds more memory than its limits allow, whatever is claimed and however long it goes on. */
+/* A broker that sends anything, in another process, and bodies that claim anything: no call crashes
+ * or hangs, and the client never holds more memory than its limits allow, whatever is claimed and
+ * however long it goes on. */
 #include "unit/allocation/counted_allocation.h"
 
 #include "support/scripted_peer_side.h"
@@ -466,7 +467,7 @@ static acemq_consumer *consume_from(acemq_connection *mq)
     options.prefetch = PREFETCH;
     options.prefetch_bytes = MOST_BYTES;
     options.tag = "tag";
-    options.timeout = 500;
+    options.timeout = 200;
     MUST_END(acemq_consumer_open(mq, "q", &options, &consumer, &error));
     return consumer;
 }
@@ -517,6 +518,50 @@ START_TEST(no_broker_makes_the_client_crash_hang_or_take_more_than_its_limits)
 }
 END_TEST
 
+static void is_refused_cheaply(const char *name, acemq_bytes body)
+{
+    const acemq_codec *codec = acemq_codec_builtin(name);
+    acemq_error *error = NULL;
+    char *json = NULL;
+    long before = counted_held();
+    counted_begin();
+    ck_assert_int_eq(acemq_codec_check(codec, body, NULL, &error), ACEMQ_E_DECODE);
+    if (strcmp(name, "msgpack") == 0) {
+        ck_assert_int_eq(acemq_msgpack_to_json(body, &json, NULL), ACEMQ_E_DECODE);
+    }
+    ck_assert_int_le(counted_most() - before, 4096); /* the error */
+    acemq_error_free(error);
+}
+
+START_TEST(five_bytes_that_claim_eight_gigabytes_allocate_nothing)
+{
+    static const struct {
+        const char *text;
+        size_t length;
+    } bodies[] = {
+        {"\xdd\x0f\xff\xff\xff", 5},
+        {"\xdf\xff\xff\xff\xff", 5},
+        {"\xdb\xff\xff\xff\xff", 5},
+        {"\xc6\xff\xff\xff\xff", 5},
+        {"\xc9\xff\xff\xff\xff\x01", 6},
+        {"\x91\xdd\x0f\xff\xff\xff", 6},
+        {"\xdd\xff\xff\xff\xff\xdd\xff\xff\xff\xff", 10},
+    };
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        is_refused_cheaply("msgpack",
+                           (acemq_bytes){(const uint8_t *)bodies[i].text, bodies[i].length});
+    }
+}
+END_TEST
+
+START_TEST(json_nested_without_end_allocates_nothing_for_it)
+{
+    static uint8_t open[100000];
+    memset(open, '[', sizeof open);
+    is_refused_cheaply("json", (acemq_bytes){open, sizeof open});
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("hostile");
@@ -525,6 +570,8 @@ int main(void)
     tcase_set_timeout(tests, HANGS_AFTER);
     tcase_add_loop_test(tests, no_broker_makes_the_client_crash_hang_or_take_more_than_its_limits,
                         0, (int)(sizeof attacks / sizeof attacks[0]));
+    tcase_add_test(tests, five_bytes_that_claim_eight_gigabytes_allocate_nothing);
+    tcase_add_test(tests, json_nested_without_end_allocates_nothing_for_it);
     suite_add_tcase(suite, tests);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);

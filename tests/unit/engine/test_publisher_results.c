@@ -75,6 +75,48 @@ START_TEST(acks_and_nacks_single_and_multiple_find_their_publishes)
 }
 END_TEST
 
+#define ROUNDS 300
+
+static void script_ack_at_once(peer_side *side, int index, void *user)
+{
+    (void)index;
+    (void)user;
+    start(side);
+    for (int i = 1; i <= ROUNDS; i++) {
+        ace_content_free(peer_expect_content(side, APPLICATION, AMQP_BASIC_PUBLISH_METHOD));
+        peer_ack(side, APPLICATION, (uint64_t)i, false);
+    }
+    peer_expect_end(side);
+}
+
+/* Whoever submits is sometimes still inside when the confirm is there: another thread is at work.
+ */
+START_TEST(a_confirm_that_comes_before_the_publish_returned_is_not_lost)
+{
+    publishing p;
+    ace_publish publish;
+    atomic_int ended;
+    atomic_init(&ended, 0);
+    begin(&p, script_ack_at_once, NULL);
+    connect_publisher(&p);
+    for (int i = 1; i <= ROUNDS; i++) {
+        encode(&p, &publish, "orders", "id", "body");
+        publish.done = done_count;
+        publish.user = &ended;
+        ck_assert_int_eq(ace_publisher_submit(p.publisher, ACE_PUBLISH_APPLICATION, &publish, NULL),
+                         ACE_OK);
+        await_count(&ended, i);
+        ck_assert_int_eq(publish.code, ACE_OK);
+        ace_publish_clear(&publish);
+    }
+    ace_publisher_counts counts;
+    ace_publisher_count(p.publisher, &counts);
+    ck_assert_uint_eq(counts.confirmed, ROUNDS);
+    ck_assert_uint_eq(counts.unknown_tags, 0);
+    end(&p);
+}
+END_TEST
+
 #define MANY 200
 
 /* Returns each seventh, in order and before its confirm, as RabbitMQ does; confirms come late and
@@ -342,6 +384,7 @@ int main(void)
     TCase *tcase = tcase_create("results");
     tcase_set_timeout(tcase, 30);
     tcase_add_test(tcase, a_publish_is_confirmed);
+    tcase_add_test(tcase, a_confirm_that_comes_before_the_publish_returned_is_not_lost);
     tcase_add_test(tcase, acks_and_nacks_single_and_multiple_find_their_publishes);
     tcase_add_test(tcase, of_a_batch_exactly_those_returned_are_unroutable);
     tcase_add_test(tcase, of_two_with_the_same_id_the_right_one_is_unroutable);
