@@ -1,6 +1,6 @@
 /*
  * What networks and operators do to a client that has nothing to do with its own work: a line on
- * which nothing passes any more, a password that is changed.
+ * which nothing passes any more, one that is cut, a password that is changed.
  */
 #include "support/broker_control.h"
 #include "support/trial_proxy.h"
@@ -135,6 +135,66 @@ START_TEST(no_publish_into_a_black_hole_takes_longer_than_it_may)
 }
 END_TEST
 
+/* Cuts the line at the next frame that passes. */
+static trial_pass cut_once(trial_frame *frame, void *user)
+{
+    atomic_int *cuts = user;
+    (void)frame;
+    return atomic_exchange(cuts, 0) == 1 ? TRIAL_CUT : TRIAL_FORWARD;
+}
+
+/* Cuts lines until the consumer's was among them. */
+static void cut_consumer(atomic_int *cuts, const acemq_consumer *consumer)
+{
+    int64_t deadline = trial_now() + PATIENCE;
+    while (acemq_consumer_subscribed(consumer) == 1) {
+        ck_assert_int_lt(trial_now(), deadline);
+        atomic_store(cuts, 1);
+        trial_sleep(50);
+    }
+    atomic_store(cuts, 0);
+}
+
+/* The old delivery is settled by nobody: the broker has given it again, under a tag that means
+ * something else by now. */
+START_TEST(a_settle_from_before_a_reconnect_is_stale_and_settles_nothing)
+{
+    trial self;
+    deaths known = {0};
+    atomic_int cuts = 0;
+    acemq_consumer *consumer = NULL;
+    acemq_delivery *old = NULL;
+    acemq_delivery *again = NULL;
+    trial_begin_listening(&self, _i);
+    const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
+    trial_proxy *proxy = trial_proxy_start(trial_port(&self), cut_once, &cuts);
+    acemq_connection *mq = connect_through(proxy, &known);
+    trial_must(acemq_consumer_open(mq, queue, NULL, &consumer, trial_error()));
+    trial_publish_text(&self, queue, "once");
+    trial_must(acemq_consumer_next(consumer, PATIENCE, &old, trial_error()));
+    cut_consumer(&cuts, consumer);
+    trial_must(acemq_consumer_next(consumer, PATIENCE, &again, trial_error()));
+    ck_assert_int_eq(acemq_delivery_redelivered(again), 1);
+    trial_must_fail(ACEMQ_E_STALE, acemq_delivery_settle(old, ACEMQ_ACCEPTED, NULL, trial_error()));
+    trial_must_fail(ACEMQ_E_SETTLED,
+                    acemq_delivery_settle(old, ACEMQ_ACCEPTED, NULL, trial_error()));
+    acemq_delivery_free(old);
+    trial_must(acemq_delivery_put_back(again, trial_error()));
+    acemq_delivery_free(again);
+    /* It is still there: nothing has acknowledged it. */
+    trial_must(acemq_consumer_next(consumer, PATIENCE, &again, trial_error()));
+    trial_must(acemq_delivery_settle(again, ACEMQ_ACCEPTED, NULL, trial_error()));
+    trial_must_fail(ACEMQ_E_SETTLED,
+                    acemq_delivery_settle(again, ACEMQ_ACCEPTED, NULL, trial_error()));
+    acemq_delivery_free(again);
+    acemq_consumer_free(consumer);
+    trial_close(mq);
+    trial_proxy_stop(proxy);
+    ck_assert_uint_eq(trial_ready(&self, queue), 0);
+    trial_end(&self);
+}
+END_TEST
+
 #define OPERATOR "t.recovery.user"
 
 /* The client's own user, who may log in until somebody says otherwise. */
@@ -216,12 +276,14 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("recovery");
-    TCase *holes = tcase_create("black holes");
+    TCase *holes = tcase_create("lines");
     tcase_set_timeout(holes, 90);
     tcase_add_loop_test(
         holes, an_idle_publisher_and_a_consumer_notice_a_black_hole_within_three_heartbeats, 0,
         TRIAL_BROKERS);
     tcase_add_loop_test(holes, no_publish_into_a_black_hole_takes_longer_than_it_may, 0,
+                        TRIAL_BROKERS);
+    tcase_add_loop_test(holes, a_settle_from_before_a_reconnect_is_stale_and_settles_nothing, 0,
                         TRIAL_BROKERS);
     suite_add_tcase(suite, holes);
     TCase *refusals = tcase_create("refusals");
