@@ -249,6 +249,11 @@ component_fault() {
     pool_add 1 "$output" campaign script "$(limit_s "$fault_limit_s")" ./tests/fault/run --json "${wanted[@]}"
     pool_finish "$output"
     tail -n 1 "$output/campaign.log"
+    if [[ -n ${ACEMQ_TEST_LONG:-} ]]; then
+        ACEMQ_TEST_BUILD=$build pool_add 1 "$output" soak script "$(limit_s "$fault_limit_s")" ./tests/fault/soak
+        pool_finish "$output"
+        tail -n 1 "$output/soak.log"
+    fi
 }
 
 component_sanitize() {
