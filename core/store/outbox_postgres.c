@@ -1,0 +1,366 @@
+/* The outbox in PostgreSQL, in the table that the peers know. Leases go by the server's time. */
+#include "store/outbox_state.h"
+#include "store/outbox_statement.h"
+#include "store/postgres_connection.h"
+#include "store/postgres_schema.h"
+
+#include "contract/base64.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_SIZE 24
+
+typedef struct postgres_outbox {
+    ace_outbox outbox;
+    ace_postgres *postgres;
+} postgres_outbox;
+
+typedef char number_text[NUMBER_SIZE];
+
+/* Read back in this order. */
+#define ROW                                                                                        \
+    "id, exchange_name, routing_key, content_type, body, body_encoding, headers, "                 \
+    "(extract(epoch FROM created_at) * 1000000)::bigint, attempts, coalesce(last_error, ''), "     \
+    "coalesce(locked_by, ''), coalesce((extract(epoch FROM locked_until) * 1000)::bigint, 0)"
+#define ORDERED " ORDER BY created_at, id COLLATE \"C\""
+
+static postgres_outbox *of(ace_outbox *outbox)
+{
+    return ACE_RECORD(outbox, postgres_outbox, outbox);
+}
+
+static const char *number(number_text text, int64_t value)
+{
+    (void)snprintf(text, NUMBER_SIZE, "%" PRId64, value);
+    return text;
+}
+
+/* The name was checked when the outbox was opened. */
+static ace_code run(ace_outbox *outbox, const char *format, const char *const *values, int count,
+                    int64_t deadline, ace_postgres_answer *answer, ace_error **error)
+{
+    ace_buffer statement = ACE_BUFFER_INIT;
+    const char *place = strstr(format, "{table}");
+    bool good = true;
+    while (good && place != NULL) {
+        good = ace_buffer_append(&statement, format, (size_t)(place - format)) &&
+               ace_buffer_append_text(&statement, outbox->name);
+        format = place + strlen("{table}");
+        place = strstr(format, "{table}");
+    }
+    good = good && ace_buffer_append_text(&statement, format);
+    char *text = good ? ace_buffer_take_text(&statement) : NULL;
+    ace_buffer_free(&statement);
+    if (text == NULL) {
+        return ace_fail_memory(error);
+    }
+    ace_code code =
+        ace_postgres_run(of(outbox)->postgres, text, values, count, true, deadline, answer, error);
+    free(text);
+    return code;
+}
+
+/* --- adding --- */
+
+static ace_code add(ace_outbox *outbox, const ace_outbox_record *record, void *transaction,
+                    int64_t deadline, ace_error **error)
+{
+    ace_outbox_statement statement;
+    ace_code code = ace_outbox_statement_make(outbox->name, ACE_PLACEHOLDER_DOLLAR, true, record,
+                                              &statement, error);
+    if (code != ACE_OK) {
+        return code;
+    }
+    const char *values[ACE_OUTBOX_PARAMETERS];
+    for (int i = 0; i < ACE_OUTBOX_PARAMETERS; i++) {
+        values[i] = statement.values[i];
+    }
+    ace_postgres_answer answer = {0};
+    code = transaction == NULL
+               ? ace_postgres_run(of(outbox)->postgres, statement.text, values,
+                                  ACE_OUTBOX_PARAMETERS, false, deadline, &answer, error)
+               : ace_postgres_run_on(transaction, statement.text, values, ACE_OUTBOX_PARAMETERS,
+                                     &answer, error);
+    if (code == ACE_OK && answer.affected == 0) {
+        code = ace_outbox_fail_known(record, error);
+    }
+    if (code == ACE_OK || answer.result != NULL) {
+        ace_postgres_answer_free(&answer);
+    }
+    ace_outbox_statement_clear(&statement);
+    return code;
+}
+
+/* --- reading --- */
+
+static ace_bytes value(const ace_postgres_answer *answer, int row, int column)
+{
+    return ace_bytes_of(ace_postgres_value(answer, row, column));
+}
+
+/* A body that is not base64 where it says so is nobody's but the row's: it goes as it stands. */
+static ace_code read_row(const ace_postgres_answer *answer, int at, ace_outbox_rows *rows,
+                         ace_error **error)
+{
+    ace_buffer decoded = ACE_BUFFER_INIT;
+    ace_outbox_row row = {.record = {.id = value(answer, at, 0),
+                                     .exchange = value(answer, at, 1),
+                                     .routing_key = value(answer, at, 2),
+                                     .content_type = value(answer, at, 3),
+                                     .body = value(answer, at, 4),
+                                     .headers = value(answer, at, 6),
+                                     .created = ace_postgres_number(answer, at, 7)},
+                          .attempts = (int32_t)ace_postgres_number(answer, at, 8),
+                          .last_error = value(answer, at, 9),
+                          .locked_by = value(answer, at, 10),
+                          .locked_until = ace_postgres_number(answer, at, 11)};
+    if (ace_bytes_equal_text(value(answer, at, 5), "base64") &&
+        ace_base64_decode(row.record.body, &decoded)) {
+        row.record.body = (ace_bytes){decoded.data, decoded.length};
+    }
+    bool added = ace_outbox_rows_add(rows, &row);
+    ace_buffer_free(&decoded);
+    return added ? ACE_OK : ace_fail_memory(error);
+}
+
+static ace_code read_rows(ace_postgres_answer *answer, ace_outbox_rows *rows, ace_error **error)
+{
+    ace_code code = ACE_OK;
+    for (int i = 0; i < answer->rows && code == ACE_OK; i++) {
+        code = read_row(answer, i, rows, error);
+    }
+    ace_postgres_answer_free(answer);
+    return code;
+}
+
+static ace_code lease(ace_outbox *outbox, const char *owner, int64_t time, size_t most,
+                      int64_t deadline, ace_outbox_rows *rows, ace_error **error)
+{
+    number_text attempts;
+    number_text milliseconds;
+    number_text limit;
+    const char *values[] = {owner, number(attempts, outbox->attempts), number(milliseconds, time),
+                            number(limit, (int64_t)most)};
+    ace_postgres_answer answer = {0};
+    ace_code code = run(outbox,
+                        "WITH chosen AS (SELECT id FROM {table} WHERE published_at IS NULL AND "
+                        "attempts < $2::int AND (locked_until IS NULL OR locked_until <= now() OR "
+                        "locked_by = $1)" ORDERED " LIMIT $4::bigint FOR UPDATE SKIP LOCKED), "
+                        "leased AS (UPDATE {table} o SET locked_by = $1, locked_until = now() + "
+                        "$3::bigint * interval '1 millisecond' FROM chosen WHERE o.id = chosen.id "
+                        "RETURNING o.*) SELECT " ROW " FROM leased" ORDERED,
+                        values, 4, deadline, &answer, error);
+    return code == ACE_OK ? read_rows(&answer, rows, error) : code;
+}
+
+static ace_code list(ace_outbox *outbox, ace_outbox_list which, size_t most, int64_t deadline,
+                     ace_outbox_rows *rows, ace_error **error)
+{
+    number_text attempts;
+    number_text limit;
+    const char *values[] = {number(attempts, outbox->attempts),
+                            number(limit, most > INT32_MAX ? INT32_MAX : (int64_t)most)};
+    ace_postgres_answer answer = {0};
+    ace_code code = run(outbox,
+                        which == ACE_OUTBOX_PENDING
+                            ? "SELECT " ROW " FROM {table} WHERE published_at IS NULL AND attempts "
+                              "< $1::int" ORDERED " LIMIT $2::bigint"
+                            : "SELECT " ROW " FROM {table} WHERE published_at IS NULL AND attempts "
+                              ">= $1::int" ORDERED " LIMIT $2::bigint",
+                        values, 2, deadline, &answer, error);
+    return code == ACE_OK ? read_rows(&answer, rows, error) : code;
+}
+
+static ace_code count_rows(ace_outbox *outbox, int64_t deadline, ace_outbox_counts *counts,
+                           ace_error **error)
+{
+    number_text attempts;
+    const char *values[] = {number(attempts, outbox->attempts)};
+    ace_postgres_answer answer = {0};
+    ace_code code =
+        run(outbox,
+            "SELECT count(*) FILTER (WHERE published_at IS NULL AND attempts < $1::int), count(*) "
+            "FILTER (WHERE published_at IS NULL AND attempts >= $1::int), count(published_at), "
+            "coalesce(greatest(0, extract(epoch FROM now() - min(created_at) FILTER (WHERE "
+            "published_at IS NULL AND attempts < $1::int)) * 1000)::bigint, 0) FROM {table}",
+            values, 1, deadline, &answer, error);
+    if (code == ACE_OK) {
+        counts->pending = (uint64_t)ace_postgres_number(&answer, 0, 0);
+        counts->retired = (uint64_t)ace_postgres_number(&answer, 0, 1);
+        counts->published = (uint64_t)ace_postgres_number(&answer, 0, 2);
+        counts->oldest_age = ace_postgres_number(&answer, 0, 3);
+        ace_postgres_answer_free(&answer);
+    }
+    return code;
+}
+
+/* --- changing --- */
+
+static ace_code change(ace_outbox *outbox, const char *statement, const char *const *values,
+                       int count, int64_t deadline, uint64_t *changed, ace_error **error)
+{
+    ace_postgres_answer answer = {0};
+    ace_code code = run(outbox, statement, values, count, deadline, &answer, error);
+    if (code == ACE_OK) {
+        *changed = (uint64_t)answer.affected;
+        ace_postgres_answer_free(&answer);
+    }
+    return code;
+}
+
+/* The ids with this result, as an array's text: {"a","b"}. */
+static bool append_ids(const ace_outbox_verdict *verdicts, size_t count, ace_outbox_result result,
+                       ace_buffer *text)
+{
+    bool good = ace_buffer_append(text, "{", 1);
+    const char *comma = "";
+    for (size_t i = 0; good && i < count; i++) {
+        ace_bytes id = verdicts[i].row->record.id;
+        if (verdicts[i].result != result) {
+            continue;
+        }
+        good = ace_buffer_append_text(text, comma) && ace_buffer_append(text, "\"", 1);
+        for (size_t k = 0; good && k < id.length; k++) {
+            bool quoted = id.data[k] == '"' || id.data[k] == '\\';
+            good = (!quoted || ace_buffer_append(text, "\\", 1)) &&
+                   ace_buffer_append(text, id.data + k, 1);
+        }
+        good = good && ace_buffer_append(text, "\"", 1);
+        comma = ",";
+    }
+    return good && ace_buffer_append(text, "}", 1);
+}
+
+static ace_code settle_all(ace_outbox *outbox, const char *owner,
+                           const ace_outbox_verdict *verdicts, size_t count,
+                           ace_outbox_result result, int64_t deadline, ace_error **error)
+{
+    ace_buffer ids = ACE_BUFFER_INIT;
+    char *text = append_ids(verdicts, count, result, &ids) ? ace_buffer_take_text(&ids) : NULL;
+    ace_buffer_free(&ids);
+    if (text == NULL) {
+        return ace_fail_memory(error);
+    }
+    const char *values[] = {text, owner};
+    uint64_t changed;
+    ace_code code = ACE_OK;
+    if (strcmp(text, "{}") != 0) {
+        bool is_published = result == ACE_OUTBOX_PUBLISHED;
+        code = change(outbox,
+                      is_published ? "UPDATE {table} SET published_at = now(), locked_by = NULL, "
+                                     "locked_until = NULL WHERE id = ANY($1::text[]) AND "
+                                     "published_at IS NULL"
+                                   : "UPDATE {table} SET locked_by = NULL, locked_until = NULL "
+                                     "WHERE id = ANY($1::text[]) AND published_at IS NULL AND "
+                                     "locked_by = $2",
+                      values, is_published ? 1 : 2, deadline, &changed, error);
+    }
+    free(text);
+    return code;
+}
+
+static ace_code settle_failed(ace_outbox *outbox, const char *owner,
+                              const ace_outbox_verdict *verdict, int64_t deadline,
+                              ace_error **error)
+{
+    ace_bytes cut = ace_outbox_cut_reason(verdict->reason);
+    char *id = ace_bytes_to_text(verdict->row->record.id);
+    char *reason = ace_bytes_to_text(cut);
+    const char *values[] = {id, reason, owner};
+    uint64_t changed;
+    ace_code code = id == NULL || reason == NULL
+                        ? ace_fail_memory(error)
+                        : change(outbox,
+                                 "UPDATE {table} SET attempts = attempts + 1, last_error = $2, "
+                                 "locked_by = NULL, locked_until = NULL WHERE id = $1 AND "
+                                 "published_at IS NULL AND locked_by = $3",
+                                 values, 3, deadline, &changed, error);
+    free(id);
+    free(reason);
+    return code;
+}
+
+static ace_code settle(ace_outbox *outbox, const char *owner, const ace_outbox_verdict *verdicts,
+                       size_t count, int64_t deadline, ace_error **error)
+{
+    ace_code code =
+        settle_all(outbox, owner, verdicts, count, ACE_OUTBOX_PUBLISHED, deadline, error);
+    for (size_t i = 0; i < count && code == ACE_OK; i++) {
+        if (verdicts[i].result == ACE_OUTBOX_FAILED) {
+            code = settle_failed(outbox, owner, &verdicts[i], deadline, error);
+        }
+    }
+    return code == ACE_OK
+               ? settle_all(outbox, owner, verdicts, count, ACE_OUTBOX_GIVEN_BACK, deadline, error)
+               : code;
+}
+
+static ace_code release(ace_outbox *outbox, const char *id, int64_t deadline, uint64_t *released,
+                        ace_error **error)
+{
+    number_text attempts;
+    const char *values[] = {number(attempts, outbox->attempts), id};
+    return change(outbox,
+                  "UPDATE {table} SET attempts = 0, locked_by = NULL, locked_until = NULL WHERE "
+                  "published_at IS NULL AND attempts >= $1::int AND ($2::text IS NULL OR id = "
+                  "$2::text)",
+                  values, 2, deadline, released, error);
+}
+
+static ace_code purge(ace_outbox *outbox, int64_t age, int64_t deadline, uint64_t *purged,
+                      ace_error **error)
+{
+    number_text milliseconds;
+    const char *values[] = {number(milliseconds, age)};
+    return change(outbox,
+                  "DELETE FROM {table} WHERE published_at <= now() - $1::bigint * interval '1 "
+                  "millisecond'",
+                  values, 1, deadline, purged, error);
+}
+
+static void destroy(ace_outbox *outbox)
+{
+    ace_postgres_close(of(outbox)->postgres);
+    ace_outbox_deinit(outbox);
+    free(of(outbox));
+}
+
+static const ace_outbox_calls calls = {
+    .add = add,
+    .lease = lease,
+    .settle = settle,
+    .list = list,
+    .count = count_rows,
+    .release = release,
+    .purge = purge,
+    .destroy = destroy,
+};
+
+ace_code ace_outbox_open_postgres(const char *url, const ace_outbox_options *options,
+                                  int64_t deadline, ace_outbox **outbox, ace_error **error)
+{
+    postgres_outbox *self = calloc(1, sizeof *self);
+    if (self == NULL) {
+        return ace_fail_memory(error);
+    }
+    ace_code code = ace_outbox_init(&self->outbox, ACE_OUTBOX_POSTGRES, &calls, options, error);
+    if (code != ACE_OK) {
+        free(self);
+        return code;
+    }
+    ace_postgres_options connecting = {.url = url};
+    code = ace_postgres_open(&connecting, deadline, &self->postgres, error);
+    if (code == ACE_OK) {
+        code = ace_postgres_schema_check(self->postgres, &ace_postgres_outbox, self->outbox.name,
+                                         deadline, error);
+    }
+    if (code != ACE_OK) {
+        destroy(&self->outbox);
+        return code;
+    }
+    *outbox = &self->outbox;
+    return ACE_OK;
+}
