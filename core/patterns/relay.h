@@ -11,6 +11,8 @@
 #include "engine/connection.h"
 #include "store/outbox.h"
 
+#define ACE_RELAY_MAGIC ACE_MAGIC('R', 'E', 'L', 'A')
+
 #define ACE_RELAY_BATCH     100
 #define ACE_RELAY_BATCH_MAX 1000
 #define ACE_RELAY_EVERY     INT64_C(1000)
@@ -39,13 +41,16 @@ typedef struct ace_relay_counts {
 ace_code ace_relay_start(ace_connection *connection, ace_outbox *outbox,
                          const ace_relay_options *options, ace_relay **relay, ace_error **error);
 
+/* A relay of this process. ACE_INVALID_ARGUMENT, ACE_FORKED. */
+ace_code ace_relay_check(const ace_relay *relay, ace_error **error);
 /* Looks at once, for instance after the caller's transaction was committed. Any thread. */
 void ace_relay_wake(ace_relay *relay);
 /* Waits until nothing is pending any more, rows that another relay leases included. ACE_TIMEOUT at
  * the deadline (monotonic, the system's clock), ACE_CANCELLED, ACE_CLOSED (it was stopped). */
 ace_code ace_relay_drain(ace_relay *relay, int64_t deadline, ace_cancel *cancel, ace_error **error);
-/* Takes nothing more, waits for what was published to be marked, until `deadline`: what is under way
- * then is cut off, and published again when its lease ends. True: nothing was. Again is fine. */
+/* Takes nothing more, waits for what was published to be marked, until `deadline`: what is under
+ * way then is cut off, and published again when its lease ends. True: nothing was. Again is fine.
+ */
 bool ace_relay_stop(ace_relay *relay, int64_t deadline);
 void ace_relay_count(ace_relay *relay, ace_relay_counts *counts);
 /* Stops first, within ACE_DRAIN_BUDGET. NULL is fine. */

@@ -215,6 +215,11 @@ void ace_outbox_unwatch(ace_outbox *outbox, ace_outbox_watcher *watcher)
     ace_mutex_unlock(&outbox->mutex);
 }
 
+bool ace_outbox_is_last_attempt(const ace_outbox *outbox, const ace_outbox_row *row)
+{
+    return row->attempts + 1 >= outbox->attempts;
+}
+
 /* --- the rest is the kind's --- */
 
 ace_code ace_outbox_lease(ace_outbox *outbox, const char *owner, int64_t lease, size_t most,

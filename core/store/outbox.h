@@ -149,6 +149,9 @@ ace_code ace_outbox_release(ace_outbox *outbox, const char *id, int64_t deadline
 ace_code ace_outbox_purge(ace_outbox *outbox, int64_t age, int64_t deadline, uint64_t *purged,
                           ace_error **error);
 
+/* Whether one more failure retires it. */
+bool ace_outbox_is_last_attempt(const ace_outbox *outbox, const ace_outbox_row *row);
+
 /* Called after a record was added in this process, on the thread that added it, until unwatched. It
  * may be before the caller's transaction commits. Must not call the outbox. */
 typedef struct ace_outbox_watcher {
