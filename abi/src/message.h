@@ -71,6 +71,11 @@ void ace_message_fail(acemq_message *message, ace_code code, const char *field, 
 bool ace_message_set_text(acemq_message *message, ace_message_text which, const char *field,
                           const char *text);
 
+/* The envelope that a publish of the message writes. `new_id` is room for one, drawn from `random`
+ * where the message has none; it must outlive the envelope, like the message. */
+void ace_message_envelope(const acemq_message *message, const char *routing_key, ace_random *random,
+                          int64_t now, char new_id[ACE_UUID_LENGTH + 1], ace_envelope *envelope);
+
 /* Encodes and measures the message, without changing it, for this connection and target. The
  * publish borrows the body; the caller keeps it alive. */
 ace_code ace_message_encode(const acemq_message *message, const ace_connection *connection,

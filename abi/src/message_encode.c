@@ -45,6 +45,19 @@ static void fill_envelope(const acemq_message *message, ace_envelope *envelope)
     envelope->route_id = text_of(message, ACE_TEXT_ROUTE_ID);
 }
 
+void ace_message_envelope(const acemq_message *message, const char *routing_key, ace_random *random,
+                          int64_t now, char new_id[ACE_UUID_LENGTH + 1], ace_envelope *envelope)
+{
+    fill_envelope(message, envelope);
+    new_id[0] = '\0';
+    if (envelope->id.length == 0) {
+        ace_uuid_v4(random, new_id);
+    }
+    (void)pthread_once(&origin_once, find_origin);
+    ace_envelope_complete(envelope, ace_bytes_of(routing_key), ace_bytes_of(new_id),
+                          ace_bytes_of(default_origin.text), now);
+}
+
 /* `new_id` is room that must outlive the head, like the message. */
 static ace_code build_head(const acemq_message *message, const ace_connection *connection,
                            const char *exchange, const char *routing_key,
@@ -52,14 +65,7 @@ static ace_code build_head(const acemq_message *message, const ace_connection *c
 {
     int64_t now = ace_clock_wall(connection->settings.clock);
     ace_envelope envelope;
-    fill_envelope(message, &envelope);
-    new_id[0] = '\0';
-    if (envelope.id.length == 0) {
-        ace_uuid_v4(connection->settings.random, new_id);
-    }
-    (void)pthread_once(&origin_once, find_origin);
-    ace_envelope_complete(&envelope, ace_bytes_of(routing_key), ace_bytes_of(new_id),
-                          ace_bytes_of(default_origin.text), now);
+    ace_message_envelope(message, routing_key, connection->settings.random, now, new_id, &envelope);
     ace_publication publication = {.envelope = &envelope,
                                    .headers = &message->headers.table,
                                    .exchange = exchange,

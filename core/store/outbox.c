@@ -78,7 +78,7 @@ ace_code ace_outbox_init(ace_outbox *outbox, ace_outbox_kind kind, const ace_out
     if (code != ACE_OK) {
         return code;
     }
-    atomic_init(&outbox->references, 1);
+    ace_handle_init(&outbox->handle, ACE_OUTBOX_MAGIC);
     atomic_init(&outbox->last_stamp, 0);
     outbox->kind = kind;
     outbox->calls = calls;
@@ -96,16 +96,21 @@ void ace_outbox_deinit(ace_outbox *outbox)
 
 ace_outbox *ace_outbox_keep(ace_outbox *outbox)
 {
-    atomic_fetch_add_explicit(&outbox->references, 1, memory_order_relaxed);
+    ace_handle_retain(&outbox->handle);
     return outbox;
 }
 
 void ace_outbox_free(ace_outbox *outbox)
 {
-    if (outbox != NULL &&
-        atomic_fetch_sub_explicit(&outbox->references, 1, memory_order_acq_rel) == 1) {
+    if (outbox != NULL && ace_handle_release(&outbox->handle)) {
         outbox->calls->destroy(outbox);
     }
+}
+
+ace_code ace_outbox_check(const ace_outbox *outbox, ace_error **error)
+{
+    return ace_handle_check(outbox == NULL ? NULL : &outbox->handle, ACE_OUTBOX_MAGIC, "outbox",
+                            error);
 }
 
 ace_code ace_outbox_open(const char *store, const ace_outbox_options *options, int64_t deadline,

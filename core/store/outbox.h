@@ -11,12 +11,14 @@
 #define ACE_STORE_OUTBOX_H
 
 #include "base/clock.h"
+#include "base/handle.h"
 #include "base/list.h"
 #include "contract/outbox_record.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#define ACE_OUTBOX_MAGIC    ACE_MAGIC('O', 'U', 'T', 'B')
 #define ACE_OUTBOX_NAME     "acemq_outbox"
 #define ACE_OUTBOX_ATTEMPTS 10   /* then a row is retired: kept, listed, releasable */
 #define ACE_OUTBOX_ERROR    1000 /* bytes of the last error that are kept */
@@ -113,6 +115,8 @@ ace_code ace_outbox_open_postgres(const char *url, const ace_outbox_options *opt
 /* "memory", "lmdb:PATH", "postgresql://…". ACE_INVALID_ARGUMENT for anything else. */
 ace_code ace_outbox_open(const char *store, const ace_outbox_options *options, int64_t deadline,
                          ace_outbox **outbox, ace_error **error);
+/* An outbox of this process. ACE_INVALID_ARGUMENT, ACE_FORKED. */
+ace_code ace_outbox_check(const ace_outbox *outbox, ace_error **error);
 ace_outbox *ace_outbox_keep(ace_outbox *outbox);
 void ace_outbox_free(ace_outbox *outbox); /* gives a reference back; NULL is fine */
 

@@ -2,6 +2,7 @@
 #ifndef ACE_STORE_OUTBOX_STATE_H
 #define ACE_STORE_OUTBOX_STATE_H
 
+#include "base/handle.h"
 #include "base/thread.h"
 #include "store/outbox.h"
 
@@ -14,7 +15,7 @@ typedef enum ace_outbox_kind {
 } ace_outbox_kind;
 
 struct acemq_outbox {
-    atomic_uint references;
+    ace_handle handle;
     ace_outbox_kind kind;
     const ace_outbox_calls *calls;
     int32_t attempts;
