@@ -123,9 +123,12 @@ acemq_message *acemq_message_encoded(const acemq_codec *codec, const void *paylo
     if (code == ACE_OK) {
         code = ace_codec_encode(codec, (ace_bytes){payload, length}, &body, &error);
     }
-    acemq_message *message =
-        make(body.data, body.length, codec == NULL ? NULL : ace_codec_content_type(codec));
+    acemq_message *message = make(body.data, body.length, NULL);
     ace_buffer_free(&body);
+    if (message != NULL && codec != NULL) { /* which the message may outlive */
+        ace_message_set_text(message, ACE_TEXT_CONTENT_TYPE, "content type",
+                             ace_codec_content_type(codec));
+    }
     if (message == NULL) {
         ace_error_free(error);
     } else if (code != ACE_OK) {

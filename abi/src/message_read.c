@@ -43,7 +43,8 @@ const char *acemq_message_origin(const acemq_message *message)
 
 const char *acemq_message_content_type(const acemq_message *message)
 {
-    return text_of(message, ACE_TEXT_CONTENT_TYPE);
+    const char *text = text_of(message, ACE_TEXT_CONTENT_TYPE);
+    return message == NULL || text != NULL ? text : message->usual_type;
 }
 
 const acemq_table *acemq_message_headers(const acemq_message *message)
@@ -93,6 +94,7 @@ acemq_message *ace_message_copy(const acemq_message *message)
         return NULL;
     }
     *copy = (acemq_message){.body = ace_body_keep(message->body),
+                            .usual_type = message->usual_type,
                             .verbatim = message->verbatim,
                             .route_length = message->route_length,
                             .route_position = message->route_position,

@@ -62,7 +62,7 @@ ace_code ace_message_record_make(const acemq_message *message, const char *excha
             (ace_outbox_record){.id = envelope.id,
                                 .exchange = ace_bytes_of(exchange),
                                 .routing_key = ace_bytes_of(routing_key),
-                                .content_type = ace_bytes_of(message->texts[ACE_TEXT_CONTENT_TYPE]),
+                                .content_type = ace_bytes_of(acemq_message_content_type(message)),
                                 .headers = ace_bytes_of(made->headers),
                                 .body = {message->body->data, message->body->length},
                                 .created = created};

@@ -113,6 +113,10 @@ START_TEST(a_message_keeps_the_error_of_its_codec)
     acemq_message_free(message);
     message = acemq_message_encoded(acemq_codec_builtin("json"), "{}", 2);
     ck_assert_int_eq(acemq_message_check(message, NULL), ACEMQ_OK);
+    ck_assert_str_eq(acemq_message_content_type(message), "application/json");
+    acemq_message_free(message);
+    message = acemq_message_text("x");
+    ck_assert_str_eq(acemq_message_content_type(message), "text/plain; charset=utf-8");
     acemq_message_free(message);
 }
 END_TEST
