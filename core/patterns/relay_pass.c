@@ -109,7 +109,7 @@ static void take_result(ace_relay_pass *pass, leased *own, ace_publish *publish)
     judge(pass, own, at, publish->code, error);
 }
 
-static void send(ace_relay_pass *pass, leased *own, size_t count)
+static void send_together(ace_relay_pass *pass, leased *own, size_t count)
 {
     if (count == 0) {
         return;
@@ -134,7 +134,7 @@ static void publish_fresh(ace_relay_pass *pass, leased *own)
             own->order[count++] = &own->publishes[i];
         }
     }
-    send(pass, own, count);
+    send_together(pass, own, count);
 }
 
 static void publish_failed_before(ace_relay_pass *pass, leased *own)
@@ -144,7 +144,7 @@ static void publish_failed_before(ace_relay_pass *pass, leased *own)
         bool in_time = ace_clock_monotonic(ace_clock_system()) < half;
         if (own->rows.rows[i].attempts > 0 && in_time && encode(pass, own, i)) {
             own->order[0] = &own->publishes[i];
-            send(pass, own, 1);
+            send_together(pass, own, 1);
         }
     }
 }
