@@ -36,13 +36,27 @@ static void put_status(const ace_connection_watch *watch, ace_event_kind kind,
     ace_events_put(watch->events, &event);
 }
 
+static void log_blocked(const ace_connection_watch *watch, const ace_link_status *status)
+{
+    if (status->blocked) {
+        ace_log_write(watch->log, ACE_LOG_WARNING, "the broker takes no publishes: %s",
+                      status->reason);
+    } else if (status->state == ACE_LINK_OPEN) {
+        ace_log_write(watch->log, ACE_LOG_INFO, "the broker takes publishes again");
+    }
+}
+
 static void link_changed(ace_link_listener *listener, const ace_link_status *status)
 {
     ace_connection_watch *watch = ACE_RECORD(listener, ace_connection_watch, listener);
     if (status->state != watch->state) {
         put_status(watch, ACE_EVENT_STATE, status);
+        if (status->state == ACE_LINK_OPEN && status->epoch > 1) {
+            ace_log_write(watch->log, ACE_LOG_INFO, "the %s connection is back", watch->source);
+        }
     }
     if (status->blocked != watch->blocked) {
+        log_blocked(watch, status);
         put_status(watch, status->blocked ? ACE_EVENT_BLOCKED : ACE_EVENT_UNBLOCKED, status);
     }
     watch->state = status->state;
@@ -81,6 +95,7 @@ static ace_code open_link(ace_connection *connection, int which, const char *rol
     ace_connection_watch *watch = &connection->watches[which];
     watch->listener.changed = link_changed;
     watch->events = connection->events;
+    watch->log = &connection->settings.log;
     watch->source = role;
     listen_request request = {*link, &watch->listener};
     (void)ace_loop_call(ace_link_loop(*link), listen_now, &request);

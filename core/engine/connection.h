@@ -58,6 +58,7 @@ typedef struct acemq_connection ace_connection;
 typedef struct ace_connection_watch { /* turns what a link reports into events */
     ace_link_listener listener;
     ace_events *events;
+    const ace_log *log;
     const char *source;
     ace_link_state state; /* as last told */
     bool blocked;

@@ -54,7 +54,8 @@ enum {
     /* Publishing (section 11). */
     ACEMQ_E_UNROUTABLE = 60, /**< no queue took it */
     ACEMQ_E_NACKED = 61,     /**< the broker declined it */
-    ACEMQ_E_REFUSED = 62,    /**< blocked, paused or over the outstanding limit; nothing was sent */
+    /** blocked, paused, over the outstanding limit, or by an interceptor; nothing was sent */
+    ACEMQ_E_REFUSED = 62,
     ACEMQ_E_UNKNOWN_OUTCOME = 63, /**< sent, but not confirmed: it may or may not have arrived */
 
     /* Bodies (section 13). */

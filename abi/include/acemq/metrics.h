@@ -80,9 +80,23 @@ ACEMQ_API acemq_status acemq_metrics_watch(acemq_metrics *metrics,
                                            struct acemq_connection *connection,
                                            acemq_error **error);
 
-/** Everything in Prometheus' text format 0.0.4, for the answer to a scrape: `text` is owned, freed
- * with acemq_free(). Dots become underscores; durations are histograms in seconds. Errors:
- * ACEMQ_E_OUT_OF_MEMORY. */
+/**
+ * Everything in Prometheus' text format 0.0.4, for the answer to a scrape: `text` is owned, freed
+ * with acemq_free(). Dots become underscores, counters end in `_total`, durations are histograms in
+ * seconds (`_bucket`, `_sum`, `_count`):
+ *
+ *     acemq_publish_total, acemq_publish_duration_seconds    {exchange, routing_key, outcome}
+ *     acemq_consume_total, acemq_consume_duration_seconds    {queue, outcome}
+ *     acemq_consume_attempts, acemq_consume_in_flight        {queue}
+ *     acemq_messages_retried_total                           {queue, where}
+ *     acemq_messages_dead_lettered_total                     {queue, outcome}
+ *     acemq_messages_set_aside_failed_total                  {queue, target}
+ *     acemq_retry_rung_missing_total                         {queue, rung}
+ *     acemq_outbox_total {outcome}, acemq_outbox_lag_seconds
+ *     acemq_request_total, acemq_request_duration_seconds    {exchange, routing_key, outcome}
+ *
+ * Errors: ACEMQ_E_OUT_OF_MEMORY.
+ */
 ACEMQ_API acemq_status acemq_metrics_prometheus(acemq_metrics *metrics, char **text,
                                                 acemq_error **error);
 
