@@ -77,17 +77,18 @@ typedef struct spy {
     int answer;
     const char *reason;
     int later; /* what the hooks that come after answer */
-    pthread_t thread;
-    pthread_t later_thread;
+    _Atomic(pthread_t) thread;
+    _Atomic(pthread_t) later_thread;
+    atomic_int registered;
     atomic_int destroyed;
 } spy;
 
 static inline int before_publish(acemq_interception *call, acemq_message *message, void *user)
 {
     spy *self = user;
+    self->thread = pthread_self();
     note(self->name, "before");
     ck_assert_ptr_nonnull(acemq_message_id(message));
-    self->thread = pthread_self();
     acemq_interception_keep(call, self);
     if (self->answer != 0) {
         acemq_interception_fail(call, self->reason);
@@ -98,10 +99,10 @@ static inline int before_publish(acemq_interception *call, acemq_message *messag
 static inline int confirmed(acemq_interception *call, const acemq_message *message, void *user)
 {
     spy *self = user;
+    self->later_thread = pthread_self();
     note(self->name, "confirmed");
     ck_assert_ptr_nonnull(acemq_message_id(message));
     ck_assert_ptr_eq(acemq_interception_kept(call), self);
-    self->later_thread = pthread_self();
     acemq_interception_fail(call, "no room in the audit");
     return self->later;
 }
@@ -111,15 +112,30 @@ static inline int publish_failed(acemq_interception *call, const acemq_message *
 {
     spy *self = user;
     (void)message;
+    self->later_thread = pthread_self();
     note(self->name, acemq_error_name(error));
     ck_assert_ptr_eq(acemq_interception_kept(call), self);
-    self->later_thread = pthread_self();
     return self->later;
 }
 
 static inline void count_destroyed(void *user)
 {
     atomic_fetch_add(&((spy *)user)->destroyed, 1);
+}
+
+/* A message that is on its way may meet it still: until it has passed, the spy must stay. */
+static inline void await_destroyed(spy *self)
+{
+    for (int i = 0; i < 1000 && self->destroyed != self->registered; i++) {
+        sleep_ms(10);
+    }
+    ck_assert_int_eq(self->destroyed, self->registered);
+}
+
+static inline void take_off(acemq_interceptor *interceptor, spy *self)
+{
+    acemq_interceptor_remove(interceptor);
+    await_destroyed(self);
 }
 
 static inline acemq_interceptor *publishing(spy *self, int64_t order)
@@ -134,6 +150,7 @@ static inline acemq_interceptor *publishing(spy *self, int64_t order)
     hooks.user = self;
     hooks.destructor = count_destroyed;
     MUST(acemq_intercept_publishing(mq, &hooks, &interceptor, &error));
+    atomic_fetch_add(&self->registered, 1);
     return interceptor;
 }
 
@@ -141,8 +158,8 @@ static inline acemq_outcome before_handle(acemq_interception *call, acemq_delive
                                           void *user)
 {
     spy *self = user;
-    note(self->name, "before");
     self->thread = pthread_self();
+    note(self->name, "before");
     ck_assert_str_eq(acemq_interception_routing_key(call), "q");
     ck_assert_int_eq(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, NULL), ACEMQ_E_STATE);
     acemq_interception_keep(call, self);
@@ -156,9 +173,9 @@ static inline int after_handle(acemq_interception *call, const acemq_delivery *d
     static const char *const names[] = {"put back", "after 0", "after 1", "after 2", "after 3"};
     spy *self = user;
     (void)delivery;
+    self->later_thread = pthread_self();
     note(self->name, names[outcome + 1]);
     ck_assert_ptr_eq(acemq_interception_kept(call), self);
-    self->later_thread = pthread_self();
     return self->later;
 }
 
@@ -185,6 +202,7 @@ static inline acemq_interceptor *consuming(spy *self, int64_t order)
     hooks.user = self;
     hooks.destructor = count_destroyed;
     MUST(acemq_intercept_consuming(mq, &hooks, &interceptor, &error));
+    atomic_fetch_add(&self->registered, 1);
     return interceptor;
 }
 

@@ -14,8 +14,8 @@ START_TEST(they_stand_around_the_handler_and_come_back_in_reverse)
     await_calls("outer:before inner:before handler:runs inner:after 0 outer:after 0");
     ck_assert_int_ne(pthread_equal(outer.thread, outer.later_thread), 0);
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(all[0]);
-    acemq_interceptor_remove(all[1]);
+    take_off(all[0], &inner);
+    take_off(all[1], &outer);
 }
 END_TEST
 
@@ -36,8 +36,8 @@ START_TEST(a_failed_handler_is_told_before_after_and_the_hop_meets_nobody)
     await_ready(mq, "q.dlq", 1);
     await_calls("a:before handler:runs a:bad luck a:after 2");
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(interceptor);
-    acemq_interceptor_remove(none);
+    take_off(interceptor, &self);
+    take_off(none, &published);
 }
 END_TEST
 
@@ -65,9 +65,9 @@ START_TEST(an_error_before_the_handler_fails_the_delivery_as_often_as_the_policy
                      "exhausted 2 attempts: interceptor guard: no key");
     acemq_browser_free(browser);
     acemq_consumer_free(consumer);
-    for (int i = 0; i < 3; i++) {
-        acemq_interceptor_remove(all[i]);
-    }
+    take_off(all[0], &outer);
+    take_off(all[1], &guard);
+    take_off(all[2], &inner);
 }
 END_TEST
 
@@ -81,7 +81,7 @@ START_TEST(a_fatal_error_before_the_handler_takes_the_fatal_row)
     await_ready(mq, "q.dlq", 1);
     ck_assert_int_eq(atomic_load(&handled.calls), 0);
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &guard);
 }
 END_TEST
 
@@ -102,7 +102,7 @@ START_TEST(what_does_not_decode_meets_none)
     ck_assert_str_eq(calls, "");
     acemq_message_free(broken);
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
 }
 END_TEST
 
@@ -126,7 +126,7 @@ START_TEST(an_error_after_the_handler_changes_nothing_and_is_not_lost)
     ck_assert_uint_eq(counters.acknowledged, 1);
     ck_assert_uint_eq(count_ready(mq, "q.dlq"), 0);
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
 }
 END_TEST
 
@@ -204,7 +204,7 @@ START_TEST(in_pull_mode_they_run_on_the_thread_that_pulls_and_settles)
     acemq_delivery_free(delivery); /* and so put back */
     ck_assert_str_eq(calls, "a:before a:put back");
     acemq_consumer_free(consumer);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
 }
 END_TEST
 
@@ -243,6 +243,7 @@ START_TEST(registering_and_removing_while_messages_pass_loses_none)
     }
     atomic_store(&stop_registering, true);
     pthread_join(thread, NULL);
+    await_destroyed(&self);
     ck_assert_int_eq(atomic_load(&handled.calls), MESSAGES);
     acemq_consumer_free(consumer);
 }

@@ -17,10 +17,9 @@ START_TEST(lower_order_first_ties_as_registered_and_back_in_reverse)
     ck_assert_str_eq(calls, "first:before second:before late:before late:confirmed "
                             "second:confirmed first:confirmed");
     ck_assert_int_ne(pthread_equal(first.later_thread, pthread_self()), 0);
-    for (int i = 0; i < 3; i++) {
-        acemq_interceptor_remove(all[i]);
-    }
-    ck_assert_int_eq(late.destroyed + first.destroyed + second.destroyed, 3);
+    take_off(all[0], &late);
+    take_off(all[1], &first);
+    take_off(all[2], &second);
     forget_calls();
     MUST(acemq_publisher_send(publisher, "q", message, 5000, &error));
     ck_assert_str_eq(calls, "");
@@ -44,9 +43,9 @@ START_TEST(one_that_refuses_sends_nothing_and_those_before_it_hear_of_it)
     acemq_error_free(error);
     ck_assert_str_eq(calls, "outer:before guard:before outer:refused");
     ck_assert_uint_eq(count_ready(mq, "q"), 0);
-    for (int i = 0; i < 3; i++) {
-        acemq_interceptor_remove(all[i]);
-    }
+    take_off(all[0], &outer);
+    take_off(all[1], &guard);
+    take_off(all[2], &inner);
     acemq_message_free(message);
 }
 END_TEST
@@ -59,7 +58,7 @@ START_TEST(what_fails_at_the_broker_is_told_too)
     forget_calls();
     MUST_FAIL(ACEMQ_E_UNROUTABLE, acemq_publish(mq, "nowhere", message, 5000, &error));
     ck_assert_str_eq(calls, "a:before a:unroutable");
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
     acemq_message_free(message);
 }
 END_TEST
@@ -119,7 +118,7 @@ START_TEST(a_submitted_one_is_told_on_the_thread_that_takes_its_event)
     ck_assert_str_eq(calls, "a:before a:confirmed");
     ck_assert_int_ne(pthread_equal(self.later_thread, pthread_self()), 0);
     acemq_event_free(event);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
     acemq_publisher_free(publisher);
     acemq_message_free(message);
 }
@@ -145,7 +144,7 @@ START_TEST(a_receipt_tells_on_the_thread_that_waits_and_a_freed_one_all_the_same
     MUST(acemq_publisher_begin(publisher, "q", message, 5000, &receipt, &error));
     acemq_receipt_free(receipt);
     await_calls("a:before a:confirmed");
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
     acemq_publisher_free(publisher);
     acemq_message_free(message);
 }
@@ -162,7 +161,7 @@ START_TEST(each_of_a_batch_meets_them)
     forget_calls();
     MUST(acemq_publisher_send_batch(publisher, "q", batch, 2, 5000, NULL, NULL, &error));
     ck_assert_str_eq(calls, "a:before a:before a:confirmed a:confirmed");
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
     acemq_publisher_free(publisher);
     acemq_message_free(message);
 }
@@ -203,7 +202,7 @@ START_TEST(an_error_after_the_confirm_is_logged_and_an_event)
     ck_assert_str_eq(acemq_event_text(event), text);
     ck_assert_str_eq(log_line, text);
     acemq_event_free(event);
-    acemq_interceptor_remove(interceptor);
+    take_off(interceptor, &self);
 }
 END_TEST
 
