@@ -24,22 +24,27 @@ static SCREEN *screen;
 static struct termios saved_terminal;
 static bool is_saved;
 static char farewell[128]; /* what puts the terminal back, made while there is time */
+static size_t farewell_length;
 
 /* --- the terminal, given back whatever happens --- */
 
 static void append_farewell(const char *capability)
 {
     const char *text = tigetstr(capability);
-    if (text != NULL && text != (const char *)-1 &&
-        strlen(farewell) + strlen(text) < sizeof farewell) {
-        strcat(farewell, text);
+    if (text == NULL || text == (const char *)-1) {
+        return;
+    }
+    size_t length = strlen(text);
+    if (farewell_length + length <= sizeof farewell) {
+        memcpy(farewell + farewell_length, text, length);
+        farewell_length += length;
     }
 }
 
 /* Safe in a signal handler. */
 static void give_back(void)
 {
-    ssize_t written = write(STDOUT_FILENO, farewell, strlen(farewell));
+    ssize_t written = write(STDOUT_FILENO, farewell, farewell_length);
     (void)written;
     if (is_saved) {
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &saved_terminal);

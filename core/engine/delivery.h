@@ -29,7 +29,7 @@ typedef enum ace_outcome {
 } ace_outcome;
 
 /* What an interceptor is told of one that was put back unchanged. */
-#define ACE_OUTCOME_PUT_BACK (-1)
+enum { ACE_OUTCOME_PUT_BACK = -1 };
 
 /* The properties that are texts; the numbers are those of the public acemq_property. */
 typedef enum ace_property {

@@ -43,7 +43,7 @@ consumers_are_counted() {
 }
 
 has_consumer() {
-    run 0 top "$queue" --once --json && is 'd["queues"][0]["consumers"] == 1' >/dev/null
+    run 0 top "$queue" --once --json && is 'd["queues"][0]["consumers"] == 1' 2>/dev/null
 }
 
 as_text() {
