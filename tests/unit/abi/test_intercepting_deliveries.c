@@ -106,6 +106,36 @@ START_TEST(what_does_not_decode_meets_none)
 }
 END_TEST
 
+START_TEST(a_duplicate_meets_none)
+{
+    acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
+    acemq_consumer_counters counters = {.size = sizeof counters};
+    handling handled = {.outcome = ACEMQ_ACCEPTED};
+    acemq_consumer *consumer = NULL;
+    spy self = {.name = "a"};
+    acemq_interceptor *interceptor = consuming(&self, 0);
+    MUST(acemq_idempotency_open("memory:", NULL, &options.idempotency, &error));
+    MUST(acemq_consume(mq, "q", &options, handle, &handled, NULL, &consumer, &error));
+    forget_calls();
+    publish_text(mq, "q", "one", "x");
+    await_calls("a:before handler:runs a:after 0");
+    for (int i = 0; i < 1000 && counters.acknowledged == 0; i++) {
+        sleep_ms(10);
+        MUST(acemq_consumer_get_counters(consumer, &counters, &error));
+    }
+    publish_text(mq, "q", "one", "x");
+    for (int i = 0; i < 1000 && counters.duplicates == 0; i++) {
+        sleep_ms(10);
+        MUST(acemq_consumer_get_counters(consumer, &counters, &error));
+    }
+    ck_assert_uint_eq(counters.duplicates, 1);
+    ck_assert_str_eq(calls, "a:before handler:runs a:after 0");
+    acemq_consumer_free(consumer);
+    acemq_idempotency_free(options.idempotency);
+    take_off(interceptor, &self);
+}
+END_TEST
+
 START_TEST(an_error_after_the_handler_changes_nothing_and_is_not_lost)
 {
     handling handled = {.outcome = ACEMQ_ACCEPTED};
@@ -261,6 +291,7 @@ int main(void)
                    an_error_before_the_handler_fails_the_delivery_as_often_as_the_policy_says);
     tcase_add_test(test, a_fatal_error_before_the_handler_takes_the_fatal_row);
     tcase_add_test(test, what_does_not_decode_meets_none);
+    tcase_add_test(test, a_duplicate_meets_none);
     tcase_add_test(test, an_error_after_the_handler_changes_nothing_and_is_not_lost);
     tcase_add_test(test, changes_of_the_envelope_travel_on_the_hop_and_the_id_stays);
     tcase_add_test(test, in_pull_mode_they_run_on_the_thread_that_pulls_and_settles);

@@ -71,7 +71,7 @@ START_TEST(prometheus_text_has_types_seconds_and_escapes)
     has(text, "acemq_publish_duration_seconds_bucket{exchange=\"\",routing_key=\"q\",outcome="
               "\"confirmed\",le=\"+Inf\"} 1\n");
     has(text, "acemq_publish_duration_seconds_sum{exchange=\"\",routing_key=\"q\",outcome="
-              "\"confirmed\"} 0.0");
+              "\"confirmed\"} ");
     acemq_free(text);
     acemq_metrics_free(metrics);
 }
