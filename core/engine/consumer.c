@@ -1,5 +1,6 @@
 #include "engine/consumer.h"
 
+#include "engine/consumer_order.h"
 #include "engine/consumer_state.h"
 #include "engine/consumer_subscription.h"
 #include "engine/consumer_watch.h"
@@ -229,7 +230,7 @@ void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
         return;
     }
     if (consumer->stopping || atomic_load(&consumer->paused)) {
-        ace_settle_return(delivery);
+        ace_order_return(delivery);
         return;
     }
     ace_error *error = NULL;
@@ -251,7 +252,7 @@ static void settle_unseen(ace_list *left, void (*settle)(ace_delivery *delivery)
 
 void ace_consumer_return_unseen(ace_list *left)
 {
-    settle_unseen(left, ace_settle_return);
+    settle_unseen(left, ace_order_return);
 }
 
 void ace_consumer_forget_deliveries(ace_consumer *consumer)
@@ -286,7 +287,7 @@ void ace_consumer_stop(ace_consumer *consumer)
     ace_claims_stir(&consumer->claims);
     /* The cancel goes first, so that the broker does not send back at once what it gets. */
     ace_subscription_stop(consumer);
-    settle_unseen(&left, ace_settle_return);
+    settle_unseen(&left, ace_order_return);
     ace_settle_flush(consumer);
     if (ace_subscription_is_quiet(consumer)) {
         ace_consumer_wind_up(consumer);
@@ -312,6 +313,7 @@ void ace_consumer_end(ace_consumer *consumer, const ace_error *why)
 
 void ace_consumer_finish(ace_consumer *consumer)
 {
+    ace_order_look(consumer);
     if (consumer->stopping && ace_list_empty(&consumer->deliveries) &&
         ace_subscription_is_quiet(consumer)) {
         ace_consumer_detach(consumer);

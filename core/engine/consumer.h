@@ -14,6 +14,7 @@
 #include "base/handle.h"
 #include "codec/codec.h"
 #include "contract/policy.h"
+#include "contract/settlement.h"
 #include "engine/cancel.h"
 #include "engine/claims.h"
 #include "engine/connection.h"
@@ -34,12 +35,29 @@ typedef struct acemq_consumer ace_consumer;
  * delivery is borrowed for the call. A value that is no outcome counts as ACE_FAILED. */
 typedef ace_outcome ace_handler(ace_delivery *delivery, void *user);
 
+/* What becomes of a message that its handler, or the way to it, has judged. */
+typedef enum ace_review {
+    ACE_REVIEW_SETTLE,   /* it is settled as it was judged */
+    ACE_REVIEW_AGAIN,    /* once more from the start, with the same delivery */
+    ACE_REVIEW_PUT_BACK, /* back to its queue, unchanged */
+} ace_review;
+
+/* Asked on the handler's thread, before the judgement counts; may take its time, and change `what`.
+ */
+typedef ace_review ace_reviewer(ace_delivery *delivery, ace_happening *what, void *user);
+
 /* The states that events of kind ACE_EVENT_CONSUMER carry. */
 typedef enum ace_consumer_state {
     ACE_CONSUMER_SUBSCRIBED = 1,
     ACE_CONSUMER_AWAY = 2,  /* the subscription was lost or could not be made; it is tried again */
     ACE_CONSUMER_ENDED = 3, /* by itself: the connection is gone for good */
 } ace_consumer_state;
+
+/* The states that events of kind ACE_EVENT_ORDER carry. */
+typedef enum ace_order_state {
+    ACE_ORDER_HALTED = 1, /* the partition, at a message that keeps its place */
+    ACE_ORDER_GAP = 2,    /* a message was parked or skipped */
+} ace_order_state;
 
 typedef struct ace_consumer_options {
     const char *queue;             /* everything here is copied */
@@ -63,8 +81,13 @@ typedef struct ace_consumer_options {
                         brings its own prefetch, up to the largest there is */
     ace_claim_options claims; /* NULL for its store: what comes twice is handled twice */
     ace_cancel *cancel;       /* one reference is kept, for ace_consumer_cancel(); NULL: none */
-    ace_handler *handler;     /* NULL: pull */
-    void *user;               /* of the handler */
+    /* For prefetch 1: nobody gets the next message before this one is done. It is not cancelled but
+     * its channel closed, once nothing is in hand, since that alone makes a broker put back what it
+     * has sent where it was, before another consumer gets more. */
+    bool keeps_order;
+    ace_reviewer *reviewer; /* with a handler alone, its `user`, and no claims; NULL: none */
+    ace_handler *handler;   /* NULL: pull */
+    void *user;             /* of the handler */
     /* Called once, with `user`, when no handler can run any more: by the last handler's thread, or
      * in ace_consumer_drain(), ace_consumer_close(), ace_consumer_release() or
      * ace_connection_close(). Not called when opening fails. May be NULL. */

@@ -2,6 +2,7 @@
  */
 #include "engine/consumer_control.h"
 
+#include "engine/consumer_order.h"
 #include "engine/consumer_subscription.h"
 
 #include <inttypes.h>
@@ -50,9 +51,13 @@ static void pause_now(void *user)
     ace_list left;
     ace_list_init(&left);
     ace_inbox_empty(&consumer->inbox, &left);
-    /* The cancel goes first, so that the broker does not send back at once what it gets. */
-    ace_subscription_pause(consumer);
+    if (!consumer->keeps_order) {
+        /* The cancel goes first, so that the broker does not send back at once what it gets. */
+        ace_subscription_pause(consumer);
+    }
     ace_consumer_return_unseen(&left);
+    ace_order_look(consumer);
+    ace_inbox_stir(&consumer->inbox);
 }
 
 static void resume_now(void *user)
@@ -62,7 +67,9 @@ static void resume_now(void *user)
         return;
     }
     ace_subscription_stage stage = consumer->subscription.stage;
-    if (stage == ACE_SUBSCRIPTION_NONE) {
+    if (consumer->keeps_order) {
+        ace_order_resume(consumer);
+    } else if (stage == ACE_SUBSCRIPTION_NONE) {
         ace_subscription_begin(consumer);
     } else if (stage == ACE_SUBSCRIPTION_HELD_OFF) {
         ace_window_released(consumer, 0);

@@ -95,6 +95,8 @@ static ace_code copy_options(ace_consumer *consumer, const ace_consumer_options 
     consumer->verify = options->verify;
     consumer->requeue_on_failure = options->requeue_on_failure;
     consumer->exclusive = options->exclusive;
+    consumer->keeps_order = options->keeps_order;
+    consumer->reviewer = options->reviewer;
     consumer->handler = options->handler;
     consumer->user = options->user;
     consumer->destructor = options->destructor;
@@ -201,8 +203,8 @@ static bool settled_but_for_receivers(void *user)
 static bool member_drain(ace_member *member, int64_t deadline)
 {
     ace_consumer *consumer = ACE_RECORD(member, ace_consumer, member);
-    bool is_group = atomic_load(&consumer->members) > 0;
-    return ace_inbox_await(&consumer->inbox, is_group ? all_settled : settled_but_for_receivers,
+    bool waits = atomic_load(&consumer->members) > 0 || consumer->keeps_order;
+    return ace_inbox_await(&consumer->inbox, waits ? all_settled : settled_but_for_receivers,
                            consumer, deadline, NULL) == ACE_OK;
 }
 

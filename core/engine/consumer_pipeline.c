@@ -11,10 +11,22 @@ static ace_bytes content_type_of(const ace_delivery *delivery)
 }
 
 /* What cannot be reported is stale already, and the broker delivers it again. */
-void ace_consumer_judge(ace_delivery *delivery, ace_happening what, const char *reason)
+static void report(ace_delivery *delivery, ace_happening what, const char *reason)
 {
     if (ace_delivery_report(delivery, what, reason, NULL) == ACE_OUT_OF_MEMORY) {
         (void)ace_delivery_report(delivery, what, NULL, NULL);
+    }
+}
+
+void ace_consumer_judge(ace_delivery *delivery, ace_happening what, const char *reason)
+{
+    if (delivery->consumer->reviewer == NULL) {
+        report(delivery, what, reason);
+        return;
+    }
+    delivery->judged = what;
+    if (reason != NULL) {
+        ace_delivery_set_reason(delivery, reason);
     }
 }
 
@@ -57,10 +69,37 @@ static void run_handler(ace_consumer *consumer, ace_delivery *delivery)
     ace_consumer_judge(delivery, what, NULL);
 }
 
+/* From decoding on, for the first time, and then for as long as its reviewer wants it again. What
+ * was decoded once stays so: others may still look at it. */
+static void handle_reviewed(ace_consumer *consumer, ace_delivery *delivery)
+{
+    bool prepared = false;
+    ace_review review = ACE_REVIEW_AGAIN;
+    while (review == ACE_REVIEW_AGAIN && !ace_consumer_is_stale(consumer, delivery)) {
+        ace_delivery_set_reason(delivery, NULL);
+        prepared = prepared || ace_consumer_prepare(consumer, delivery);
+        if (prepared && ace_consumer_intercept(consumer, delivery)) {
+            run_handler(consumer, delivery);
+        }
+        ace_happening what = delivery->judged;
+        review = consumer->reviewer(delivery, &what, consumer->user);
+        if (review == ACE_REVIEW_SETTLE) {
+            report(delivery, what, NULL);
+        } else if (review == ACE_REVIEW_PUT_BACK) {
+            ace_delivery_hand_back(delivery);
+        } else {
+            ace_watch_judged(delivery, &(ace_receiver_verdict){.what = what});
+        }
+    }
+}
+
 void ace_consumer_handle(ace_consumer *consumer, ace_delivery *delivery)
 {
-    if (!ace_consumer_is_stale(consumer, delivery) && ace_consumer_prepare(consumer, delivery) &&
-        ace_claims_take(delivery) && ace_consumer_intercept(consumer, delivery)) {
+    if (consumer->reviewer != NULL) {
+        handle_reviewed(consumer, delivery);
+    } else if (!ace_consumer_is_stale(consumer, delivery) &&
+               ace_consumer_prepare(consumer, delivery) && ace_claims_take(delivery) &&
+               ace_consumer_intercept(consumer, delivery)) {
         run_handler(consumer, delivery);
     }
     ace_delivery_drop_views(delivery);

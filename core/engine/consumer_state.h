@@ -84,6 +84,8 @@ struct acemq_consumer {
     bool verify;
     bool requeue_on_failure;
     bool exclusive;
+    bool keeps_order;
+    ace_reviewer *reviewer;
     ace_handler *handler; /* NULL: pull */
     void *user;
     void (*destructor)(void *user);
@@ -126,6 +128,7 @@ struct acemq_consumer {
     uint32_t store_failures; /* in a row */
     bool started;            /* the loop has a reference */
     bool stopping;           /* takes no more work */
+    bool renews;             /* keeping order, it has put something back: with its channel */
     uint16_t most;           /* contents to hold: the prefetch, of all members */
     bool detached;           /* nothing of it is on the loop any more */
     bool told_unstable;      /* that a message has no id */

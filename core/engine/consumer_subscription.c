@@ -86,6 +86,10 @@ static void subscribed(ace_call *call, const amqp_method_t *reply, ace_content *
     subscription->stage = ACE_SUBSCRIPTION_ACTIVE;
     subscription->failures = 0;
     ace_window_subscribed(consumer);
+    if (consumer->keeps_order && consumer->stopping) {
+        ace_consumer_finish(consumer);
+        return;
+    }
     if (consumer->stopping || atomic_load(&consumer->paused)) {
         ace_subscription_cancel(consumer);
         return;
@@ -180,7 +184,7 @@ void ace_subscription_begin(ace_consumer *consumer)
     ace_subscription *subscription = &consumer->subscription;
     ace_loop_timer_cancel(consumer->loop, &subscription->retry);
     if (consumer->stopping || atomic_load(&consumer->paused) || subscription->given_up ||
-        !ace_channel_is_open(subscription->channel)) {
+        subscription->channel == NULL || !ace_channel_is_open(subscription->channel)) {
         subscription->stage = ACE_SUBSCRIPTION_NONE;
         return;
     }
@@ -281,7 +285,9 @@ static void retry_due(ace_timer *timer)
 {
     ace_subscription *subscription = ACE_RECORD(timer, ace_subscription, retry);
     ace_consumer *consumer = ACE_RECORD(subscription, ace_consumer, subscription);
-    if (ace_channel_is_open(subscription->channel)) {
+    if (subscription->channel == NULL) {
+        ace_subscription_open(consumer);
+    } else if (ace_channel_is_open(subscription->channel)) {
         ace_subscription_begin(consumer);
     } else {
         ace_channel_reopen(subscription->channel);
@@ -316,10 +322,39 @@ static void ending_due(ace_timer *timer)
     ace_error_free(error);
 }
 
-void ace_subscription_start(ace_consumer *consumer)
+static ace_code open_channel(ace_consumer *consumer, ace_error **error)
 {
     static const ace_channel_handler handler = {
         .opened = opened, .lost = lost, .content = content_came, .method = method_came};
+    ace_subscription *subscription = &consumer->subscription;
+    subscription->channel = ace_channel_new(consumer->consuming, &handler, consumer, error);
+    return subscription->channel == NULL ? ACE_OUT_OF_MEMORY : ACE_OK;
+}
+
+void ace_subscription_open(ace_consumer *consumer)
+{
+    ace_error *error = NULL;
+    if (open_channel(consumer, &error) != ACE_OK) {
+        try_again_later(consumer, error);
+        ace_error_free(error);
+    }
+}
+
+void ace_subscription_shut(ace_consumer *consumer)
+{
+    ace_subscription *subscription = &consumer->subscription;
+    ace_loop_timer_cancel(consumer->loop, &subscription->retry);
+    ace_declarer_reset(&subscription->declarer);
+    ace_channel *channel = subscription->channel;
+    subscription->channel = NULL; /* closing answers its calls, which are not looked at any more */
+    subscription->stage = ACE_SUBSCRIPTION_NONE;
+    atomic_store(&consumer->subscribed, false);
+    atomic_store(&consumer->opening, 0);
+    ace_channel_close(channel);
+}
+
+void ace_subscription_start(ace_consumer *consumer)
+{
     ace_subscription *subscription = &consumer->subscription;
     ace_handle_retain(&consumer->handle);
     consumer->started = true;
@@ -339,8 +374,7 @@ void ace_subscription_start(ace_consumer *consumer)
                          "be looked at, only the queues and exchanges");
     }
     ace_error *error = NULL;
-    subscription->channel = ace_channel_new(consumer->consuming, &handler, consumer, &error);
-    if (subscription->channel == NULL) {
+    if (open_channel(consumer, &error) != ACE_OK) {
         answer_opener(consumer, error);
         ace_error_free(error);
     }
@@ -384,7 +418,7 @@ void ace_subscription_stop(ace_consumer *consumer)
 {
     ace_subscription *subscription = &consumer->subscription;
     ace_loop_timer_cancel(consumer->loop, &subscription->retry);
-    if (subscription->stage == ACE_SUBSCRIPTION_ACTIVE) {
+    if (subscription->stage == ACE_SUBSCRIPTION_ACTIVE && !consumer->keeps_order) {
         ace_subscription_cancel(consumer);
     } else if (subscription->stage == ACE_SUBSCRIPTION_DECLARING) {
         ace_declarer_reset(&subscription->declarer);
@@ -423,14 +457,8 @@ bool ace_subscription_is_quiet(const ace_consumer *consumer)
 void ace_subscription_detach(ace_consumer *consumer)
 {
     ace_subscription *subscription = &consumer->subscription;
-    ace_loop_timer_cancel(consumer->loop, &subscription->retry);
     ace_loop_timer_cancel(consumer->loop, &subscription->ending);
-    ace_declarer_reset(&subscription->declarer);
-    ace_channel *channel = subscription->channel;
-    subscription->channel = NULL; /* closing answers its calls, which are not looked at any more */
-    ace_channel_close(channel);
+    ace_subscription_shut(consumer);
     ace_link_unlisten(consumer->consuming, &subscription->listener);
-    subscription->stage = ACE_SUBSCRIPTION_NONE;
-    atomic_store(&consumer->subscribed, false);
     answer_closed(consumer);
 }

@@ -9,6 +9,10 @@
 #include "engine/consumer_state.h"
 
 void ace_subscription_start(ace_consumer *consumer);
+/* Another channel after ace_subscription_shut(), on which it subscribes when it opens. */
+void ace_subscription_open(ace_consumer *consumer);
+/* Closes the channel, and with it all that came on it and is not settled. */
+void ace_subscription_shut(ace_consumer *consumer);
 /* Declares and subscribes, unless the channel is away, which begins again by itself. */
 void ace_subscription_begin(ace_consumer *consumer);
 /* Cancels: nothing is delivered after the answer. Afterwards held off, or finished when the

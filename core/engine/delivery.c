@@ -114,6 +114,29 @@ ace_code ace_delivery_of_content(ace_content *content, const char *queue, ace_de
     return *delivery == NULL ? ace_fail_memory(error) : ACE_OK;
 }
 
+ace_delivery *ace_delivery_view(ace_delivery *delivery)
+{
+    ace_delivery *view = calloc(1, sizeof *view);
+    if (view == NULL) {
+        return NULL;
+    }
+    atomic_init(&view->references, 1);
+    atomic_init(&view->settled, false);
+    view->origin = ace_delivery_keep(delivery);
+    ace_handle_retain(&delivery->consumer->handle);
+    view->consumer = delivery->consumer;
+    view->content = delivery->content;
+    view->envelope = delivery->envelope;
+    view->body = delivery->body;
+    view->opening = delivery->opening;
+    view->tag = delivery->tag;
+    view->redelivered = delivery->redelivered;
+    view->queue_name = delivery->queue_name;
+    view->exchange = delivery->exchange;
+    view->routing_key = delivery->routing_key;
+    return view;
+}
+
 ace_delivery *ace_delivery_keep(ace_delivery *delivery)
 {
     atomic_fetch_add_explicit(&delivery->references, 1, memory_order_relaxed);
@@ -150,15 +173,21 @@ void ace_delivery_unref(ace_delivery *delivery)
     free(delivery->claim);
     ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
-    ace_content_free(delivery->content);
+    if (delivery->origin == NULL) {
+        ace_content_free(delivery->content);
+    }
     ace_arena_free(&delivery->arena);
     ace_table_delete(delivery->all_headers);
     ace_table_delete(delivery->headers);
     ace_buffer_free(&delivery->packed);
     ace_buffer_free(&delivery->opened);
     free(delivery->reason);
+    ace_delivery *origin = delivery->origin;
     ace_consumer *consumer = delivery->consumer;
     free(delivery);
+    if (origin != NULL) {
+        ace_delivery_unref(origin);
+    }
     if (consumer != NULL) {
         ace_consumer_unref(consumer);
     }
@@ -209,6 +238,31 @@ ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *v
     return ACE_OK;
 }
 
+/* `reason` is taken over. */
+static ace_code answer_origin(const ace_delivery *view, ace_receiver_verdict verdict, char *reason,
+                              ace_error **error)
+{
+    ace_delivery *origin = view->origin;
+    ace_inbox *inbox = &origin->consumer->inbox;
+    ace_mutex_lock(&inbox->mutex);
+    bool in_time = !origin->abandoned;
+    if (in_time) {
+        replace_reason(origin, reason);
+        origin->verdict = verdict;
+        origin->answered = true;
+        ace_condition_broadcast(&inbox->quiet);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    if (!in_time) {
+        free(reason);
+    }
+    if (!in_time || ace_consumer_is_stale(view->consumer, view)) {
+        return ace_fail(error, ACE_STALE,
+                        "the delivery's channel is gone; the broker delivers it again");
+    }
+    return ACE_OK;
+}
+
 static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, const char *reason,
                           ace_error **error)
 {
@@ -219,6 +273,9 @@ static ace_code hand_over(ace_delivery *delivery, ace_receiver_verdict verdict, 
     if (atomic_exchange(&delivery->settled, true)) {
         free(copy);
         return ace_fail(error, ACE_SETTLED, "the delivery was settled before");
+    }
+    if (delivery->origin != NULL) {
+        return answer_origin(delivery, verdict, copy, error);
     }
     if (copy != NULL) {
         replace_reason(delivery, copy);
@@ -235,6 +292,11 @@ ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const c
                              ace_error **error)
 {
     return hand_over(delivery, (ace_receiver_verdict){.what = what}, reason, error);
+}
+
+void ace_delivery_hand_back(ace_delivery *delivery)
+{
+    (void)hand_over(delivery, (ace_receiver_verdict){.put_back_unchanged = true}, NULL, NULL);
 }
 
 static ace_code check_receiver(const ace_delivery *delivery, ace_error **error)

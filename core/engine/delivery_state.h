@@ -44,6 +44,11 @@ struct acemq_delivery {
     atomic_bool dropped;    /* its channel went first: the broker delivers it again */
     atomic_bool untaken;    /* its inbox counts it no more as taken */
     bool pushed;            /* settled by what its handler returns */
+    bool exhausted;         /* its attempts are used up, whatever its envelope says */
+    ace_happening judged;   /* by its handler, for a reviewer */
+    ace_delivery *origin;   /* of a view: the one it is of, referenced; NULL */
+    bool answered;          /* by the holder of a view of it; under the inbox's lock */
+    bool abandoned;         /* an answer comes too late; likewise */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
     ace_bytes body;    /* what its receiver sees: the content's, or what a codec made of it */
@@ -101,6 +106,9 @@ struct acemq_delivery {
 ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_consumer *consumer,
                                ace_random *random);
 ace_delivery *ace_delivery_keep(ace_delivery *delivery);
+/* Another delivery of the same message, for somebody whose settlement becomes the original's
+ * `verdict` and `reason`, `answered` then; the original has to be told no more. NULL: no memory. */
+ace_delivery *ace_delivery_view(ace_delivery *delivery);
 void ace_delivery_unref(ace_delivery *delivery); /* any thread */
 
 /* Frees what only its receiver looks at, which lets go of it. */
@@ -115,6 +123,8 @@ bool ace_delivery_property_text(const ace_delivery *delivery, ace_property prope
  * decode. */
 ace_code ace_delivery_report(ace_delivery *delivery, ace_happening what, const char *reason,
                              ace_error **error);
+/* The same of what ace_delivery_put_back() does; what cannot be reported is stale. */
+void ace_delivery_hand_back(ace_delivery *delivery);
 
 /* The last step of settling: the verdict goes to the loop. ACE_STALE. */
 ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *verdict,

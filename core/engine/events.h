@@ -30,9 +30,11 @@ typedef enum ace_event_kind {
     ACE_EVENT_INTERCEPTOR = 10, /* an interceptor failed where that changes nothing: `text` */
     ACE_EVENT_SETTLED = 11,     /* a delivery was settled: `attachment` is an ace_settled */
     ACE_EVENT_METRIC = 12,      /* `attachment` is an observation, as whoever put it has it */
+    ACE_EVENT_ORDER = 13,       /* ordered consuming: `text` is the queue, `number` the partition,
+                                   `error` says why */
 } ace_event_kind;
 
-#define ACE_EVENT_KINDS 13 /* all numbers are below */
+#define ACE_EVENT_KINDS 14 /* all numbers are below */
 
 typedef struct ace_event {
     ace_link_node node; /* this and the next are the queue's own */

@@ -1,5 +1,6 @@
 #include "engine/settle.h"
 
+#include "engine/consumer_order.h"
 #include "engine/consumer_subscription.h"
 #include "engine/consumer_watch.h"
 
@@ -181,7 +182,7 @@ static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlemen
         .policy = consumer->has_policy ? &consumer->policy : NULL,
         .ladder = &consumer->ladder,
         .requeue_on_failure = consumer->requeue_on_failure,
-        .attempt = delivery->envelope.attempt,
+        .attempt = delivery->exhausted ? INT32_MAX : delivery->envelope.attempt,
         .age = ace_message_age(delivery->envelope.first_seen, delivery->verdict.wall),
         .reason = delivery->reason == NULL ? (ace_bytes){NULL, 0} : ace_bytes_of(delivery->reason),
         .repeats =
@@ -189,7 +190,11 @@ static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlemen
         .put_back_wait = consumer->claims.options.put_back_wait,
         .unit = ace_random_unit(consumer->connection->settings.random),
     };
-    return ace_settlement_decide(&happened, settlement, NULL);
+    ace_code code = ace_settlement_decide(&happened, settlement, NULL);
+    if (delivery->exhausted) {
+        settlement->attempt = delivery->envelope.attempt; /* what was counted here stays here */
+    }
+    return code;
 }
 
 void ace_settle_put_back(ace_delivery *delivery)
@@ -285,7 +290,8 @@ static void judge(ace_delivery *delivery)
     ace_delivery_untake(delivery);
     if (delivery->verdict.put_back_unchanged ||
         decide(delivery, delivery->verdict.what, &delivery->settlement) != ACE_OK) {
-        ace_settle_return(delivery);
+        consumer->renews = consumer->keeps_order;
+        ace_order_return(delivery);
         return;
     }
     if (delivery->verdict.what == ACE_HAPPENED_ACCEPTED) {
