@@ -267,6 +267,9 @@ static bool judge(ace_event *event, void *user)
         return is_wanted(client, ACEMQ_EVENT_SETTLED);
     case ACE_EVENT_METRIC:
         return is_wanted(client, ACEMQ_EVENT_METRIC);
+    case ACE_EVENT_ORDER:
+        return is_wanted(client, event->state == ACE_ORDER_HALTED ? ACEMQ_EVENT_PARTITION_HALTED
+                                                                  : ACEMQ_EVENT_ORDER_GAP);
     default:
         return false;
     }

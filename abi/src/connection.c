@@ -56,7 +56,7 @@ static ace_code check_numbers(const acemq_connect_options *options, ace_error **
         {options->keepalive, 0, KEEPALIVE_MOST, "keepalive"},
         {options->keepalive_interval, 1, KEEPALIVE_MOST, "keepalive_interval"},
         {options->tcp_user_timeout, 0, ACEMQ_DAY, "tcp_user_timeout"},
-        {(int64_t)(options->events >> (ACEMQ_EVENT_METRIC + 1)), 0, 0,
+        {(int64_t)(options->events >> (ACEMQ_EVENT_ORDER_GAP + 1)), 0, 0,
          "events beyond the known ones"},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

@@ -29,6 +29,9 @@ static acemq_event_kind kind_of(const ace_event *event)
         return ACEMQ_EVENT_SETTLED;
     case ACE_EVENT_METRIC:
         return ACEMQ_EVENT_METRIC;
+    case ACE_EVENT_ORDER:
+        return event->state == ACE_ORDER_HALTED ? ACEMQ_EVENT_PARTITION_HALTED
+                                                : ACEMQ_EVENT_ORDER_GAP;
     case ACE_EVENT_STATE:
     case ACE_EVENT_BLOCKED:
     case ACE_EVENT_UNBLOCKED:
@@ -64,6 +67,8 @@ acemq_event *ace_event_to_public(ace_event *event)
         made->number = event->level;
         break;
     case ACEMQ_EVENT_CONFIRM:
+    case ACEMQ_EVENT_PARTITION_HALTED:
+    case ACEMQ_EVENT_ORDER_GAP:
     case ACEMQ_EVENT_SETTLE_FAILED:
         made->number = (int64_t)event->number;
         break;

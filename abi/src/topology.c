@@ -163,7 +163,8 @@ void acemq_topology_bind(acemq_topology *topology, const char *exchange, const c
     }
 }
 
-void acemq_topology_partitioned(acemq_topology *topology, const char *name, int64_t partitions)
+static void add_partitioned(acemq_topology *topology, const char *name, int64_t partitions,
+                            bool shared)
 {
     if (topology == NULL) {
         return;
@@ -175,12 +176,24 @@ void acemq_topology_partitioned(acemq_topology *topology, const char *name, int6
     ace_error *error = NULL;
     ace_code code = ace_argument_range(partitions, 1, ACE_PARTITIONS_MAX, "partitions", &error);
     if (code == ACE_OK) {
-        ace_partitioned_spec spec = {.name = name, .partitions = (int32_t)partitions};
+        ace_partitioned_spec spec = {
+            .name = name, .partitions = (int32_t)partitions, .shared_consumers = shared};
         code = ace_topology_add_partitioned(topology, &spec, &error);
     }
     if (code != ACE_OK) {
         keep(builder, error);
     }
+}
+
+void acemq_topology_partitioned(acemq_topology *topology, const char *name, int64_t partitions)
+{
+    add_partitioned(topology, name, partitions, false);
+}
+
+void acemq_topology_partitioned_shared(acemq_topology *topology, const char *name,
+                                       int64_t partitions)
+{
+    add_partitioned(topology, name, partitions, true);
 }
 
 static ace_code add_consumer(ace_topology_builder *builder, const char *queue,

@@ -24,6 +24,7 @@
 #include "message.h"
 #include "metrics.h"
 #include "names.h"
+#include "ordered.h"
 #include "outbox.h"
 #include "policy.h"
 #include "publisher.h"

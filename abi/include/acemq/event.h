@@ -22,7 +22,11 @@ typedef enum acemq_event_kind {
     /** an interceptor failed where that changes nothing; text: which, and why */
     ACEMQ_EVENT_INTERCEPTOR_FAILED = 7,
     ACEMQ_EVENT_SETTLED = 8, /**< what became of a delivery; acemq_event_settlement() */
-    ACEMQ_EVENT_METRIC = 9   /**< something was counted or timed; acemq_event_observation() */
+    ACEMQ_EVENT_METRIC = 9,  /**< something was counted or timed; acemq_event_observation() */
+    /** ordered consuming halted at a message; text: the queue; number: the partition; error: why */
+    ACEMQ_EVENT_PARTITION_HALTED = 10,
+    /** ordered consuming went on without a message; likewise */
+    ACEMQ_EVENT_ORDER_GAP = 11
 } acemq_event_kind;
 
 /** An event: owned, immutable, freed with acemq_event_free(). Of each kind the newest 10,000 are

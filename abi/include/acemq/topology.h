@@ -46,6 +46,10 @@ ACEMQ_API void acemq_topology_bind(acemq_topology *topology, const char *exchang
 /** The partition queues of ordered consuming: `{name}.0` … */
 ACEMQ_API void acemq_topology_partitioned(acemq_topology *topology, const char *name,
                                           int64_t partitions);
+/** The same without `x-single-active-consumer`, as the peers declare them: whoever shares the
+ * queues with others then sees to it that one process consumes at a time. */
+ACEMQ_API void acemq_topology_partitioned_shared(acemq_topology *topology, const char *name,
+                                                 int64_t partitions);
 /** What a consumer of `queue` declares: failure queues, and the ladder of `retry` (NULL: none). */
 ACEMQ_API void acemq_topology_consumer(acemq_topology *topology, const char *queue,
                                        const acemq_policy *retry);
