@@ -8,17 +8,17 @@
 /* Bodies are "KEY:NUMBER"; numbers of one key are to come in order, from 0. */
 typedef struct order_log {
     pthread_mutex_t mutex;
-    int next[KEYS];  /* the number expected */
-    int disorder;    /* messages that came before their turn */
-    int repeats;     /* that came again after they were accepted */
-    int handled;     /* accepted */
-    int calls;       /* of the handler */
-    int failing;     /* calls for the message below that still fail */
-    char failed[16]; /* its body */
-    ace_outcome how; /* it fails */
-    int32_t attempt; /* its envelope's, at the last call */
-    int64_t pause;   /* of each call */
-    int destroyed;
+    int next[KEYS];      /* the number expected */
+    atomic_int disorder; /* messages that came before their turn */
+    atomic_int repeats;  /* that came again after they were accepted */
+    atomic_int handled;  /* accepted */
+    atomic_int calls;    /* of the handler */
+    atomic_int failing;  /* calls for the message below that still fail */
+    char failed[16];     /* its body */
+    ace_outcome how;     /* it fails */
+    atomic_int attempt;  /* its envelope's, at the last call */
+    int64_t pause;       /* of each call */
+    atomic_int destroyed;
 } order_log;
 
 static void log_init(order_log *log)
@@ -26,14 +26,6 @@ static void log_init(order_log *log)
     memset(log, 0, sizeof *log);
     pthread_mutex_init(&log->mutex, NULL);
     log->how = ACE_FAILED;
-}
-
-static int read_of(order_log *log, const int *field)
-{
-    pthread_mutex_lock(&log->mutex);
-    int value = *field;
-    pthread_mutex_unlock(&log->mutex);
-    return value;
 }
 
 static ace_outcome judge_in_order(order_log *log, ace_delivery *delivery)
@@ -81,9 +73,7 @@ static ace_outcome handle_in_order(ace_delivery *delivery, void *user)
 static void note_destruction(void *user)
 {
     order_log *log = user;
-    pthread_mutex_lock(&log->mutex);
-    log->destroyed++;
-    pthread_mutex_unlock(&log->mutex);
+    atomic_fetch_add(&log->destroyed, 1);
 }
 
 /* --- its queues --- */
@@ -197,7 +187,7 @@ START_TEST(each_key_is_handled_in_its_order)
     ace_ordered_options options = ordered_options(&bench, &log, NULL, 4, ACE_ORDER_STOP);
     ace_ordered *ordered = open_ordered(bench.connection, &options);
     put_rounds(&bench, 4, 0, 30);
-    AWAIT(read_of(&log, &log.handled) == 30 * KEYS);
+    AWAIT(atomic_load(&log.handled) == 30 * KEYS);
     ck_assert_int_eq(log.disorder, 0);
     ck_assert_int_eq(log.repeats, 0);
     AWAIT(ordered_counts(ordered).acknowledged == 30 * KEYS);
@@ -205,7 +195,7 @@ START_TEST(each_key_is_handled_in_its_order)
     MUST(ace_ordered_close(ordered, &error));
     ck_assert_int_eq(ace_ordered_close(ordered, NULL), ACE_CLOSED);
     ace_ordered_release(ordered);
-    AWAIT(read_of(&log, &log.destroyed) == 1);
+    AWAIT(atomic_load(&log.destroyed) == 1);
     close_bench(&bench, 4);
 }
 END_TEST
@@ -232,12 +222,12 @@ START_TEST(stop_halts_the_partition_keeps_the_message_and_resumes_at_it)
     ace_error_free(why);
     ck_assert(!ace_ordered_is_halted(ordered, 1 - halted, NULL));
     AWAIT(count_of(&bench, partition_queue(&bench, halted, "")) == 3); /* 1, 2 and 3 */
-    ck_assert_int_eq(read_of(&log, &log.calls), 4);
-    ck_assert_int_eq(read_of(&log, &log.handled), 1);
+    ck_assert_int_eq(atomic_load(&log.calls), 4);
+    ck_assert_int_eq(atomic_load(&log.handled), 1);
     ck_assert_int_eq(log.attempt, 1); /* what is counted here stays here */
     MUST(ace_ordered_resume(ordered, halted, &error));
     ck_assert(!ace_ordered_is_halted(ordered, halted, NULL));
-    AWAIT(read_of(&log, &log.handled) == 4);
+    AWAIT(atomic_load(&log.handled) == 4);
     ck_assert_int_eq(log.disorder, 0);
     ck_assert_int_eq(log.repeats, 0);
     ck_assert_int_eq(ace_ordered_resume(ordered, 2, NULL), ACE_INVALID_ARGUMENT);
@@ -265,8 +255,8 @@ START_TEST(skip_sends_to_the_dead_letters_and_records_the_gap)
     assert_text(ace_delivery_envelope(dead)->error, "exhausted 2 attempts: not today");
     ck_assert_int_eq(ace_delivery_envelope(dead)->attempt, 1);
     ace_delivery_free(dead);
-    AWAIT(read_of(&log, &log.handled) == 1);
-    ck_assert_int_eq(read_of(&log, &log.calls), 3);
+    AWAIT(atomic_load(&log.handled) == 1);
+    ck_assert_int_eq(atomic_load(&log.calls), 3);
     MUST(ace_ordered_gaps(ordered, &gaps, &error));
     ck_assert_uint_eq(gaps.count, 1);
     ck_assert_uint_eq(gaps.all, 1);
@@ -296,7 +286,7 @@ START_TEST(retry_in_place_never_ends_and_lets_nobody_pass)
     ace_ordered *ordered = open_ordered(bench.connection, &options);
     put_keyed(&bench, 1, 0, 0);
     put_keyed(&bench, 1, 0, 1);
-    AWAIT(read_of(&log, &log.handled) == 2);
+    AWAIT(atomic_load(&log.handled) == 2);
     ck_assert_int_eq(log.calls, 14);
     ck_assert_int_eq(log.disorder, 0);
     ck_assert_int_eq(log.attempt, 1);
@@ -344,21 +334,21 @@ START_TEST(the_order_of_each_key_holds_while_consumers_join_and_leave)
     put_rounds(&bench, 2, 0, rounds / 2);
     ace_connection *other = connect_again();
     ace_ordered *second = open_ordered(other, &options);
-    AWAIT(read_of(&log, &log.handled) >= KEYS);
+    AWAIT(atomic_load(&log.handled) >= KEYS);
     MUST(ace_ordered_close(first, &error)); /* with a message in hand, and one sent behind it */
     ace_ordered_release(first);
     put_rounds(&bench, 2, rounds / 2, rounds / 2);
-    int before = read_of(&log, &log.handled);
-    AWAIT(read_of(&log, &log.handled) > before + KEYS || log.handled == rounds * KEYS);
+    int before = atomic_load(&log.handled);
+    AWAIT(atomic_load(&log.handled) > before + KEYS || log.handled == rounds * KEYS);
     first = open_ordered(bench.connection, &options);
     MUST(ace_ordered_pause(second, &error));
     ck_assert(ace_ordered_is_paused(second));
-    before = read_of(&log, &log.handled);
-    AWAIT(read_of(&log, &log.handled) > before + KEYS || log.handled == rounds * KEYS);
+    before = atomic_load(&log.handled);
+    AWAIT(atomic_load(&log.handled) > before + KEYS || log.handled == rounds * KEYS);
     MUST(ace_ordered_resume(second, -1, &error));
     MUST(ace_ordered_drain(first, soon(), NULL, &error));
     ace_ordered_release(first);
-    AWAIT(read_of(&log, &log.handled) == rounds * KEYS);
+    AWAIT(atomic_load(&log.handled) == rounds * KEYS);
     ck_assert_int_eq(log.disorder, 0);
     ck_assert_int_eq(log.repeats, 0);
     MUST(ace_ordered_drain(second, soon(), NULL, &error));
@@ -382,12 +372,12 @@ START_TEST(closing_during_a_wait_leaves_the_message_first_in_its_queue)
     ace_ordered *ordered = open_ordered(bench.connection, &options);
     put_keyed(&bench, 1, 0, 0);
     put_keyed(&bench, 1, 0, 1);
-    AWAIT(read_of(&log, &log.calls) == 1);
+    AWAIT(atomic_load(&log.calls) == 1);
     MUST(ace_ordered_drain(ordered, soon(), NULL, &error));
     ace_ordered_release(ordered);
     AWAIT(count_of(&bench, partition_queue(&bench, 0, "")) == 2);
     ordered = open_ordered(bench.connection, &options);
-    AWAIT(read_of(&log, &log.handled) == 2);
+    AWAIT(atomic_load(&log.handled) == 2);
     ck_assert_int_eq(log.disorder, 0);
     ace_ordered_release(ordered);
     close_bench(&bench, 1);
@@ -454,10 +444,10 @@ START_TEST(without_all_its_queues_it_does_not_open_and_handles_nothing)
                      ACE_LIMIT);
     options.partitions = 2;
     ordered = open_ordered(bench.connection, &options); /* what was sent is there again */
-    AWAIT(read_of(&log, &log.handled) == KEYS);
+    AWAIT(atomic_load(&log.handled) == KEYS);
     ck_assert_int_eq(log.calls, KEYS);
     ace_ordered_release(ordered);
-    AWAIT(read_of(&log, &log.destroyed) == 1);
+    AWAIT(atomic_load(&log.destroyed) == 1);
     close_bench(&bench, 2);
 }
 END_TEST
