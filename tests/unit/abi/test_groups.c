@@ -176,6 +176,9 @@ START_TEST(groups_and_consumers_pause_and_take_another_prefetch)
     MUST(acemq_group_set_prefetch(group, 1, &error));
     ck_assert_int_eq(acemq_group_prefetch(group), 1);
     MUST(acemq_group_next(group, 5000, &delivery, &error));
+    /* What crosses the pause is put back, and a quorum queue puts that at its end. */
+    const char *id = acemq_envelope_id(acemq_delivery_envelope(delivery));
+    const char *second = strcmp(id, "a") == 0 ? "b" : "a";
     MUST(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, &error));
     acemq_delivery_free(delivery);
     acemq_group_wake(group);
@@ -185,7 +188,7 @@ START_TEST(groups_and_consumers_pause_and_take_another_prefetch)
     MUST(acemq_consumer_next(consumer, 5000, &delivery, &error));
     MUST(acemq_consumer_get_work(consumer, &in_hand, &error));
     ck_assert_uint_eq(acemq_work_count(in_hand), 1);
-    ck_assert_str_eq(acemq_work_id(in_hand, 0), "b");
+    ck_assert_str_eq(acemq_work_id(in_hand, 0), second);
     acemq_work_free(in_hand);
     MUST(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, &error));
     acemq_delivery_free(delivery);
