@@ -43,6 +43,11 @@ static ace_code read_options(const acemq_connection *connection, const char *nam
         code = ace_argument_range(options->failure, ACEMQ_ORDER_STOP, ACEMQ_ORDER_SKIP, "failure",
                                   error);
     }
+    if (code == ACE_OK && consumer->idempotency != NULL) {
+        code = ace_fail(error, ACE_UNSUPPORTED,
+                        "ordered consuming takes no idempotency store: a store serves one queue");
+        ace_error_field(error, "idempotency", 0);
+    }
     return code;
 }
 

@@ -116,6 +116,7 @@ static ace_code open_partition(ace_connection *connection, const ace_ordered_opt
     consumer.prefetch = 1;
     consumer.members = 0;
     consumer.requeue_on_failure = false;
+    consumer.claims.store = NULL; /* which would serve one queue alone */
     consumer.keeps_order = true;
     consumer.reviewer = ace_partition_review;
     consumer.handler = ace_partition_handle;

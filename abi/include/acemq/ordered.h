@@ -87,8 +87,8 @@ typedef struct acemq_ordered acemq_ordered;
 typedef struct acemq_ordered_options {
     size_t size;
     /** of each partition; NULL: defaults. Its prefetch (always 1), tag and requeue_on_failure are
-     * not used. Without a policy a message has one attempt; retried in place it then waits 1 s,
-     * doubling to 30 s */
+     * not used, and an idempotency store is refused (ACEMQ_E_UNSUPPORTED). Without a policy a
+     * message has one attempt; retried in place it then waits 1 s, doubling to 30 s */
     const acemq_consumer_options *consumer;
     /** 1 to 1024; default 8 */
     int64_t partitions;
