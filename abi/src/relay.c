@@ -78,7 +78,8 @@ acemq_status acemq_relay_drain(acemq_relay *relay, int64_t timeout, acemq_error 
         code = ace_argument_timeout(timeout, error);
     }
     if (code == ACE_OK) {
-        code = ace_relay_drain(relay, ace_deadline_after(timeout), NULL, error);
+        code = ace_relay_drain(relay, ace_deadline_after(timeout),
+                               ace_client_cancel(ace_relay_connection(relay), NULL), error);
     }
     return (acemq_status)code;
 }

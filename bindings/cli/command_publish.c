@@ -1,6 +1,7 @@
 #include "command.h"
 #include "connect.h"
 #include "input.h"
+#include "message_options.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
@@ -26,14 +27,11 @@ static struct {
     const char *body;
     const char *file;
     bool lines;
-    const char *type;
-    const char *id;
-    const char *correlation;
-    cli_list headers;
-    const char *content_type;
+    cli_message_options message;
     int64_t count;
     int64_t timeout;
-} settings = {.content_type = "application/octet-stream", .count = 1, .timeout = 10000};
+} settings = {
+    .message = {.content_type = "application/octet-stream"}, .count = 1, .timeout = 10000};
 
 /* A publish under way. */
 typedef struct cli_sending {
@@ -42,29 +40,6 @@ typedef struct cli_sending {
     const char *routing_key;
     cli_tally tally;
 } cli_sending;
-
-static acemq_message *make_message(const void *body, size_t length)
-{
-    acemq_message *message = acemq_message_new(body, length);
-    if (message == NULL) {
-        return NULL;
-    }
-    acemq_message_set_content_type(message, settings.content_type);
-    acemq_message_set_type(message, settings.type);
-    acemq_message_set_correlation(message, settings.correlation);
-    for (size_t i = 0; i < settings.headers.count; i++) {
-        const char *equals = strchr(settings.headers.items[i], '=');
-        char *name =
-            strndup(settings.headers.items[i], (size_t)(equals - settings.headers.items[i]));
-        if (name == NULL) {
-            acemq_message_free(message);
-            return NULL;
-        }
-        acemq_message_set_header(message, name, equals + 1);
-        free(name);
-    }
-    return message;
-}
 
 /* What is wrong with the options shows on a message without a body, before anything else is done.
  */
@@ -82,23 +57,16 @@ static int check_options(const cli_call *call)
     if (settings.lines && settings.count != 1) {
         return cli_wrong_use(call, "--lines excludes --count");
     }
-    for (size_t i = 0; i < settings.headers.count; i++) {
-        const char *header = settings.headers.items[i];
-        if (strchr(header, '=') == NULL || header[0] == '=') {
-            return cli_wrong_use(call, "--header must be NAME=VALUE, and not \"%s\"", header);
-        }
-    }
-    return CLI_DONE;
+    return cli_message_check(call, &settings.message) ? CLI_DONE : CLI_WRONG_USE;
 }
 
 static int check_message(void)
 {
     acemq_error *error = NULL;
-    acemq_message *message = make_message("", 0);
+    acemq_message *message = cli_message_make(&settings.message, "", 0);
     if (message == NULL) {
         return cli_fail(NULL);
     }
-    acemq_message_set_id(message, settings.id);
     acemq_status status = acemq_message_check(message, &error);
     acemq_message_free(message);
     return status == ACEMQ_OK ? CLI_DONE : cli_fail(error);
@@ -157,7 +125,7 @@ static bool send_one(cli_sending *sending, acemq_message *message)
     acemq_error *error = NULL;
     char new_id[ACEMQ_ID_SIZE];
     acemq_new_id(new_id);
-    const char *id = settings.id != NULL ? settings.id : new_id;
+    const char *id = settings.message.id != NULL ? settings.message.id : new_id;
     acemq_message_set_id(message, id);
     cli_tally_begin(&sending->tally);
     acemq_status status =
@@ -188,7 +156,7 @@ static bool is_away(cli_sending *sending)
 
 static int send_copies(cli_sending *sending, const cli_bytes *body)
 {
-    acemq_message *message = make_message(body->data, body->length);
+    acemq_message *message = cli_message_make(&settings.message, body->data, body->length);
     if (message == NULL) {
         return cli_fail(NULL);
     }
@@ -230,7 +198,7 @@ static int send_lines(cli_sending *sending, cli_lines *lines)
     bool going = true;
     while (going && !is_away(sending) &&
            (result = cli_next_line(lines, true, &line, &length)) == CLI_LINE) {
-        acemq_message *message = make_message(line, length);
+        acemq_message *message = cli_message_make(&settings.message, line, length);
         if (message == NULL) {
             return cli_fail(NULL);
         }
@@ -352,15 +320,15 @@ static const cli_option options[] = {
     {"--lines", NULL, "send one message a line, as the lines come", CLI_FLAG,
      .target = &settings.lines},
     {"--type", "TYPE", "of the envelope; the routing key when not given", CLI_TEXT,
-     .target = &settings.type},
+     .target = &settings.message.type},
     {"--id", "ID", "of every message sent; a new one each when not given", CLI_TEXT,
-     .target = &settings.id},
+     .target = &settings.message.id},
     {"--correlation", "ID", "of the envelope; the id when not given", CLI_TEXT,
-     .target = &settings.correlation},
+     .target = &settings.message.correlation},
     {"--header", "NAME=VALUE", "a header of the application's; may be given several times",
-     CLI_TEXTS, .target = &settings.headers},
+     CLI_TEXTS, .target = &settings.message.headers},
     {"--content-type", "TYPE", "of the body; application/octet-stream when not given", CLI_TEXT,
-     .target = &settings.content_type},
+     .target = &settings.message.content_type},
     {"--count", "N", "send it N times; once when not given", CLI_INTEGER, .target = &settings.count,
      .least = 1, .most = INT64_MAX},
     {"--timeout", "D",

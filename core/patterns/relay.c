@@ -261,6 +261,11 @@ ace_code ace_relay_check(const ace_relay *relay, ace_error **error)
                                            "relay", error);
 }
 
+ace_connection *ace_relay_connection(const ace_relay *relay)
+{
+    return relay->connection;
+}
+
 void ace_relay_wake(ace_relay *relay)
 {
     ace_mutex_lock(&relay->mutex);

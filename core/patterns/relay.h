@@ -43,6 +43,7 @@ ace_code ace_relay_start(ace_connection *connection, ace_outbox *outbox,
 
 /* A relay of this process. ACE_INVALID_ARGUMENT, ACE_FORKED. */
 ace_code ace_relay_check(const ace_relay *relay, ace_error **error);
+ace_connection *ace_relay_connection(const ace_relay *relay); /* borrowed */
 /* Looks at once, for instance after the caller's transaction was committed. Any thread. */
 void ace_relay_wake(ace_relay *relay);
 /* Waits until nothing is pending any more, rows that another relay leases included. ACE_TIMEOUT at

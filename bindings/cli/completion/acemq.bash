@@ -15,6 +15,10 @@ _acemq_options() {
     dead) echo --parked --id --filter --max --yes ;;
     broker) echo --listen ;;
     top) echo --retry --every --once ;;
+    relay) echo --batch --every --lease --once --table ;;
+    outbox)
+        echo --exchange --key --body --file --type --id --correlation --header --content-type --table --max --older-than --timeout
+        ;;
     esac
     echo --url --url-file --json --help
 }
@@ -28,7 +32,8 @@ _acemq_values() {
     --listen) echo 127.0.0.1:0 ;;
     --filter) echo id= type= correlation= causation= origin= error= contentType= header. ;;
     --url | --exchange | --key | --body | --type | --id | --correlation | --header | --content-type | --count | --timeout | \
-        --exec | --threshold | --members | --prefetch | --max | --idle | --queue | --every) ;;
+        --exec | --threshold | --members | --prefetch | --max | --idle | --queue | --every | \
+        --batch | --lease | --table | --older-than) ;;
     *) return 1 ;;
     esac
 }
@@ -37,6 +42,7 @@ _acemq_arguments() {
     case $1 in
     topology) echo plan dry-run apply check ;;
     dead) echo list export import drop ;;
+    outbox) echo add pending retired release purge ;;
     schedule) echo none ;;
     esac
 }
@@ -45,7 +51,7 @@ _acemq() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} values
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        values="version demo schedule time envelope publish consume pending peek replay dead topology broker top --help --version"
+        values="version demo schedule time envelope publish consume pending peek replay dead topology broker top relay outbox --help --version"
     elif [[ $before == --file || $before == --url-file ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
