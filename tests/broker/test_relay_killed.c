@@ -152,6 +152,14 @@ static int look(const trial *t, const char *queue, int *times, int count)
     return distinct;
 }
 
+static void await_progress(acemq_outbox *outbox, uint64_t before)
+{
+    int64_t end = trial_now() + PATIENCE;
+    while (before > 0 && pending_of(outbox) == before && trial_now() < end) {
+        trial_sleep(1);
+    }
+}
+
 static void kill_and_count(int broker, int messages, int kills)
 {
     trial t;
@@ -166,8 +174,14 @@ static void kill_and_count(int broker, int messages, int kills)
     for (int i = 0; i < kills; i++) {
         uint64_t before = pending_of(outbox);
         pid_t relay = start_relay(&t);
-        /* From before it has connected to well into its work. */
-        trial_sleep(random() % (before > 0 ? 400 : 20));
+        /* Half of them from before it has connected to well into its work, the others surely while
+         * messages leave. */
+        if (i % 2 == 0) {
+            await_progress(outbox, before);
+            trial_sleep(random() % 10);
+        } else {
+            trial_sleep(random() % 400);
+        }
         kill_it(relay);
         uint64_t after = pending_of(outbox);
         in_the_middle += after > 0 && after < before;
