@@ -74,6 +74,9 @@ static void measure(const nested *of, int depth, extent *found)
 {
     found->entries += (uint64_t)of->count;
     found->depth = depth > found->depth ? depth : found->depth;
+    if (of->values == NULL && of->entries == NULL) {
+        return; /* it counts none */
+    }
     for (int i = 0; i < of->count; i++) {
         nested inside;
         if (is_nested(of->values != NULL ? &of->values[i] : &of->entries[i].value, &inside)) {

@@ -299,7 +299,7 @@ static ace_code take_body(ace_assembly *assembly, const ace_frame *frame, ace_er
     if (length > assembly->body_size - assembly->body_received) {
         return ace_fail(error, ACE_PROTOCOL,
                         "a body on channel %u has at least %llu bytes, its header says %llu",
-                        frame->channel, (unsigned long long)(assembly->body_received + length),
+                        frame->channel, (unsigned long long)assembly->body_received + length,
                         (unsigned long long)assembly->body_size);
     }
     assembly->body_received += length;
