@@ -215,6 +215,42 @@ START_TEST(requeued_without_a_policy)
 }
 END_TEST
 
+START_TEST(a_duplicate_and_one_that_somebody_else_holds)
+{
+    begin(_i);
+    trial_recorder recorder;
+    acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
+    acemq_idempotency *store = NULL;
+    acemq_claim_answer answer;
+    char token[ACEMQ_TOKEN_SIZE];
+    char series[512];
+    trial_must(acemq_idempotency_open("memory:", NULL, &store, trial_error()));
+    trial_must(acemq_idempotency_claim(store, "held", ACEMQ_HOUR, PATIENCE, token, &answer,
+                                       trial_error()));
+    options.idempotency = store;
+    options.put_back_wait = 20;
+    const char *queue = trial_queue(&self, "q", ACEMQ_QUEUE_CLASSIC);
+    trial_record(&recorder, self.mq, queue, NULL, &options, trial_accept, NULL);
+    trial_publish_text(&self, queue, "one");
+    wait_told("one:acked:1");
+    trial_publish_text(&self, queue, "one");
+    expect(queue, "acemq_consume_total", "outcome=\"acked\"", 2);
+    ck_assert_uint_eq(trial_counters(&recorder).duplicates, 1);
+    trial_publish_text(&self, queue, "held");
+    snprintf(series, sizeof series, "acemq_consume_total{queue=\"%s\",outcome=\"in_progress\"}",
+             queue);
+    for (int64_t limit = trial_now() + PATIENCE; value_of(series) < 1; trial_sleep(5)) {
+        ck_assert_msg(trial_now() < limit, "it was never put back");
+    }
+    trial_must(acemq_idempotency_release(store, "held", token, PATIENCE, trial_error()));
+    wait_told("held:acked:1");
+    ck_assert(!was_told("held:in_progress:1")); /* nobody had it */
+    trial_record_end(&recorder);
+    acemq_idempotency_free(store);
+    end();
+}
+END_TEST
+
 START_TEST(put_back_unchanged_counts_nothing_and_is_told)
 {
     begin(_i);
@@ -343,6 +379,8 @@ int main(void)
                         TRIAL_BROKERS);
     tcase_add_loop_test(test, fatal_parked_and_undecodable, TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_loop_test(test, requeued_without_a_policy, TRIAL_MEMORY, TRIAL_BROKERS);
+    tcase_add_loop_test(test, a_duplicate_and_one_that_somebody_else_holds, TRIAL_MEMORY,
+                        TRIAL_BROKERS);
     tcase_add_loop_test(test, put_back_unchanged_counts_nothing_and_is_told, TRIAL_MEMORY,
                         TRIAL_BROKERS);
     tcase_add_loop_test(test, a_hop_whose_target_is_gone_counts_as_failed_and_then_lands,
