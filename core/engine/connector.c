@@ -35,6 +35,7 @@ struct ace_connector {
 static void free_result(ace_connected *result)
 {
     ace_error_free(result->error);
+    ace_error_free(result->refusals);
     ace_stream_close(result->stream);
     ace_broker_release(result->broker);
     ace_credentials_free(&result->credentials);
@@ -196,7 +197,7 @@ static ace_code connect_hosts(ace_connector *connector, ace_error **error)
     if (code != ACE_OK) {
         return ace_error_move(error, refusals);
     }
-    ace_error_free(refusals);
+    connector->result.refusals = refusals;
     return ACE_OK;
 }
 

@@ -23,7 +23,8 @@ typedef struct ace_connected {
     ace_stream *stream;
     ace_broker *broker; /* one reference; NULL where the stream goes elsewhere */
     ace_credentials credentials;
-    size_t host; /* which of the URL's the stream goes to */
+    size_t host;         /* which of the URL's the stream goes to */
+    ace_error *refusals; /* owned; of the hosts that were tried before that one; NULL */
 } ace_connected;
 
 /* Which of the URL's hosts to try: `count` of them in their order, from `first` on, in a circle. A

@@ -163,6 +163,9 @@ static void reached_host(ace_link *link, const ace_connected *connected)
         link->turn.count = 0;
         return;
     }
+    if (connected->refusals != NULL) {
+        link->host_refusals = ace_refusal_join(link->host_refusals, connected->refusals);
+    }
     size_t count = link->url->endpoint_count;
     size_t tried = (connected->host + count - link->turn.first) % count + 1;
     link->turn.first = (connected->host + 1) % count;

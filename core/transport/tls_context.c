@@ -3,12 +3,11 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-/* Why the library could not use a file. Its words for a wrong password say nothing to anybody. */
+/* Why the library could not use a file; NULL: errno says it. */
 static const char *reason_of(unsigned long number)
 {
     if (number == 0) {
@@ -17,17 +16,10 @@ static const char *reason_of(unsigned long number)
     if (ERR_GET_LIB(number) == ERR_LIB_SYS) {
         return NULL;
     }
-    if (ERR_GET_LIB(number) == ERR_LIB_PEM) {
-        switch (ERR_GET_REASON(number)) {
-        case PEM_R_NO_START_LINE:
-            return "it holds nothing of that kind in PEM";
-        case PEM_R_BAD_PASSWORD_READ:
-            return "it wants a password (key_password)";
-        default:
-            break;
-        }
-    }
-    if (ERR_GET_LIB(number) == ERR_LIB_OSSL_DECODER) {
+    bool has_none =
+        ERR_GET_LIB(number) == ERR_LIB_OSSL_DECODER ||
+        (ERR_GET_LIB(number) == ERR_LIB_PEM && ERR_GET_REASON(number) == PEM_R_NO_START_LINE);
+    if (has_none) {
         return "it holds nothing of that kind in PEM";
     }
     const char *reason = ERR_reason_error_string(number);
@@ -48,34 +40,34 @@ static ace_code fail_file(const char *field, const char *path, ace_error **error
     return code;
 }
 
-/* The library asks only where the file is encrypted; without this it would ask at the terminal. */
+typedef struct key_password {
+    const char *text; /* NULL: none */
+    bool asked;       /* the key is encrypted */
+} key_password;
+
+/* Without this the library would ask at the terminal. */
 static int give_key_password(char *buffer, int size, int writing, void *user)
 {
     (void)writing;
-    const char *password = user;
-    size_t length = password == NULL ? 0 : strlen(password);
+    key_password *password = user;
+    size_t length = password->text == NULL ? 0 : strlen(password->text);
+    password->asked = true;
     if (length == 0 || length > (size_t)size) {
         return -1;
     }
-    memcpy(buffer, password, length);
+    memcpy(buffer, password->text, length);
     return (int)length;
 }
 
-static ace_code check_key_password(const ace_tls_options *options, const char *path,
-                                   ace_error **error)
+static ace_code fail_key(const key_password *password, const char *path, ace_error **error)
 {
-    unsigned long number = ERR_peek_last_error();
-    if (options->key_password == NULL || options->key_password[0] == '\0' ||
-        ERR_GET_LIB(number) == ERR_LIB_SYS || ERR_GET_LIB(number) == ERR_LIB_X509) {
-        return fail_file("key_file", path, error);
-    }
-    bool no_key = ERR_GET_LIB(ERR_peek_error()) == ERR_LIB_PEM;
-    if (no_key) {
+    if (!password->asked || ERR_GET_LIB(ERR_peek_last_error()) == ERR_LIB_X509) {
         return fail_file("key_file", path, error);
     }
     ERR_clear_error();
-    ace_code code =
-        ace_fail(error, ACE_INVALID_ARGUMENT, "key_file %s: key_password does not open it", path);
+    ace_code code = ace_fail(error, ACE_INVALID_ARGUMENT, "key_file %s: %s", path,
+                             password->text == NULL ? "it wants a password (key_password)"
+                                                    : "key_password does not open it");
     ace_error_field(error, "key_password", 0);
     return code;
 }
@@ -121,14 +113,16 @@ static ace_code load_certificate(SSL_CTX *library, const ace_tls_options *option
         ace_error_field(error, "certificate_file", 0);
         return ACE_INVALID_ARGUMENT;
     }
+    key_password password = {.text = options->key_password};
     SSL_CTX_set_default_passwd_cb(library, give_key_password);
-    SSL_CTX_set_default_passwd_cb_userdata(library, (void *)(uintptr_t)options->key_password);
+    SSL_CTX_set_default_passwd_cb_userdata(library, &password);
     ace_code code = ACE_OK;
     if (SSL_CTX_use_certificate_chain_file(library, certificate) != 1) {
         code = fail_file("certificate_file", certificate, error);
     } else if (SSL_CTX_use_PrivateKey_file(library, key, SSL_FILETYPE_PEM) != 1) {
-        code = check_key_password(options, key, error);
+        code = fail_key(&password, key, error);
     }
+    SSL_CTX_set_default_passwd_cb(library, NULL);
     SSL_CTX_set_default_passwd_cb_userdata(library, NULL);
     return code;
 }
