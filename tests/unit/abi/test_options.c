@@ -404,6 +404,15 @@ START_TEST(values_out_of_range_name_their_field)
     CONNECT_REFUSES(max_nesting, 0);
     CONNECT_REFUSES(max_nesting, 33);
     CONNECT_REFUSES(credentials, 5);
+    CONNECT_REFUSES(verify, 2);
+    CONNECT_REFUSES(verify, -1);
+    CONNECT_REFUSES(keepalive_count, 0);
+    CONNECT_REFUSES(keepalive_count, 128);
+    CONNECT_REFUSES(keepalive, -1);
+    CONNECT_REFUSES(keepalive, 32767001);
+    CONNECT_REFUSES(keepalive_interval, 0);
+    CONNECT_REFUSES(tcp_user_timeout, -1);
+    CONNECT_REFUSES(tcp_user_timeout, ACEMQ_DAY + 1);
     CONNECT_REFUSES(log_level, 5);
     CONNECT_REFUSES(events, UINT64_C(1) << 20);
     CONNECT_REFUSES(name, "\xff");

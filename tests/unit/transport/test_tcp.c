@@ -296,6 +296,55 @@ START_TEST(literals_resolve_to_themselves)
 }
 END_TEST
 
+START_TEST(a_peer_that_vanishes_is_noticed_as_the_options_say)
+{
+    const struct {
+        const ace_tcp_options *given;
+        int keepalive;
+        int idle;
+        int interval;
+        int count;
+        int user_timeout;
+    } rows[] = {
+        {NULL, 1, 60, 10, 6, 120000},
+        {&(ace_tcp_options){7, 3, 2, 4500}, 1, 7, 3, 2, 4500},
+        {&(ace_tcp_options){0, 1, 1, 0}, 0, -1, -1, -1, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        ace_address_list *list = NULL;
+        ace_stream *stream = NULL;
+        ck_assert_int_eq(ace_address_resolve("127.0.0.1", ace_listener_port(listener), &list, NULL),
+                         ACE_OK);
+        ck_assert_int_eq(
+            ace_tcp_connect(&list->addresses[0], list->name, rows[i].given, &stream, NULL), ACE_OK);
+        int descriptor = ace_stream_descriptor(stream);
+        ck_assert_int_eq(option_of(descriptor, SOL_SOCKET, SO_KEEPALIVE), rows[i].keepalive);
+        ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT),
+                         rows[i].user_timeout);
+        if (rows[i].idle >= 0) {
+            ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_KEEPIDLE), rows[i].idle);
+            ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_KEEPINTVL), rows[i].interval);
+            ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_KEEPCNT), rows[i].count);
+        }
+        ace_stream_close(stream);
+        ace_address_list_free(list);
+    }
+}
+END_TEST
+
+START_TEST(a_broker_that_does_not_read_for_now_has_all_the_time_it_wants)
+{
+    const ace_tcp_options options = {60, 10, 6, 4500};
+    ace_stream *stream = connect_to("127.0.0.1", ace_listener_port(listener));
+    int descriptor = ace_stream_descriptor(stream);
+    ace_tcp_set_patient(descriptor, true, &options);
+    ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
+    ace_tcp_set_patient(descriptor, false, &options);
+    ck_assert_int_eq(option_of(descriptor, IPPROTO_TCP, TCP_USER_TIMEOUT), 4500);
+    ace_stream_close(stream);
+}
+END_TEST
+
 static Suite *tcp_suite(void)
 {
     Suite *suite = suite_create("tcp");
@@ -310,6 +359,8 @@ static Suite *tcp_suite(void)
     tcase_add_test(loopback, a_taken_port_is_an_error_with_its_name);
     tcase_add_test(loopback, accepted_streams_outlive_their_listener);
     tcase_add_test(loopback, what_does_not_resolve_is_said_with_host_and_port);
+    tcase_add_test(loopback, a_peer_that_vanishes_is_noticed_as_the_options_say);
+    tcase_add_test(loopback, a_broker_that_does_not_read_for_now_has_all_the_time_it_wants);
     tcase_add_test(loopback, literals_resolve_to_themselves);
     suite_add_tcase(suite, loopback);
     return suite;
