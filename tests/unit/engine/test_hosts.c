@@ -334,7 +334,7 @@ static void await_logins(book *logins, int count)
     ck_assert_int_ge(atomic_load(&logins->count), count);
 }
 
-enum { FROM_FILE, FROM_ENVIRONMENT, FROM_CALLBACK, SOURCES };
+enum { FROM_FILE, FROM_CALLBACK, SOURCES };
 
 START_TEST(a_password_that_changed_is_used_at_the_next_connect)
 {
@@ -347,19 +347,13 @@ START_TEST(a_password_that_changed_is_used_at_the_next_connect)
     close(file);
     fixture_begin(&f, note_login, &logins);
     f.settings.credentials_path = path;
-    f.settings.user_variable = "ACEMQ_TEST_ROTATING_USER";
-    f.settings.password_variable = "ACEMQ_TEST_ROTATING_PASSWORD";
     f.settings.ask = give_next;
     f.settings.ask_user = &asked;
-    f.settings.credentials = _i == FROM_FILE          ? ACE_CREDENTIALS_FILE
-                             : _i == FROM_ENVIRONMENT ? ACE_CREDENTIALS_ENVIRONMENT
-                                                      : ACE_CREDENTIALS_ON_DEMAND;
+    f.settings.credentials = _i == FROM_FILE ? ACE_CREDENTIALS_FILE : ACE_CREDENTIALS_ON_DEMAND;
     for (int round = 0; round < ROUNDS; round++) {
         char password[16];
         (void)snprintf(password, sizeof password, "secret%d", round);
         write_credentials(path, "someone", password);
-        setenv("ACEMQ_TEST_ROTATING_USER", "someone", 1);
-        setenv("ACEMQ_TEST_ROTATING_PASSWORD", password, 1);
         if (round == 0) {
             fixture_must_connect(&f);
         }
@@ -373,6 +367,31 @@ START_TEST(a_password_that_changed_is_used_at_the_next_connect)
     }
     fixture_break_off(&f);
     unlink(path);
+}
+END_TEST
+
+/* Nobody may change the environment while another thread reads it: one thread does both here. */
+START_TEST(the_environment_is_read_each_time)
+{
+    ace_settings settings;
+    ace_url url;
+    ace_settings_init(&settings);
+    settings.credentials = ACE_CREDENTIALS_ENVIRONMENT;
+    settings.user_variable = "ACEMQ_TEST_ROTATING_USER";
+    settings.password_variable = "ACEMQ_TEST_ROTATING_PASSWORD";
+    ck_assert_int_eq(ace_url_parse("amqp://h", &url, NULL), ACE_OK);
+    setenv("ACEMQ_TEST_ROTATING_USER", "someone", 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        ace_credentials credentials;
+        char password[16];
+        (void)snprintf(password, sizeof password, "secret%d", round);
+        setenv("ACEMQ_TEST_ROTATING_PASSWORD", password, 1);
+        ck_assert_int_eq(ace_settings_credentials(&settings, &url, &credentials, NULL), ACE_OK);
+        ck_assert_str_eq(credentials.user, "someone");
+        ck_assert_str_eq(credentials.password, password);
+        ace_credentials_free(&credentials);
+    }
+    ace_url_free(&url);
 }
 END_TEST
 
@@ -393,6 +412,7 @@ int main(void)
     tcase_set_timeout(credentials, 120);
     tcase_add_loop_test(credentials, a_password_that_changed_is_used_at_the_next_connect, 0,
                         SOURCES);
+    tcase_add_test(credentials, the_environment_is_read_each_time);
     suite_add_tcase(suite, credentials);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
