@@ -200,7 +200,8 @@ static ace_code make(ace_connection *connection, ace_outbox *outbox,
 {
     ace_relay *relay = calloc(1, sizeof *relay);
     if (relay == NULL) {
-        return ace_fail_memory(error);
+        (void)ace_fail_memory(error);
+        return ACE_OUT_OF_MEMORY;
     }
     relay->cancel = ace_cancel_new(error);
     ace_code code =

@@ -213,8 +213,8 @@ static void measure_lag(const ace_relay_pass *pass, const leased *own)
 {
     double lag = 0;
     if (own->rows.count > 0) {
-        int64_t now = ace_clock_wall(pass->connection->settings.clock);
-        lag = (double)(now - own->rows.rows[0].record.created / 1000) / 1000;
+        int64_t created = own->rows.rows[0].record.created / 1000;
+        lag = (double)(ace_clock_wall(pass->connection->settings.clock) - created) / 1000.0;
     }
     ace_metrics_set(metrics_of(pass), ACE_METRIC_OUTBOX_LAG, NULL, lag > 0 ? lag : 0);
 }

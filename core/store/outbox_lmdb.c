@@ -303,10 +303,11 @@ static ace_code open_in(ace_lmdb_environment *environment, const ace_outbox_opti
                         int64_t deadline, ace_outbox **outbox, ace_error **error)
 {
     ace_outbox_lmdb *self = calloc(1, sizeof *self);
-    ace_code code = self == NULL ? ace_fail_memory(error) : ACE_OK;
-    if (code == ACE_OK) {
-        code = ace_outbox_init(&self->outbox, ACE_OUTBOX_LMDB, &calls, options, error);
+    if (self == NULL) {
+        ace_lmdb_environment_release(environment);
+        return ace_fail_memory(error);
     }
+    ace_code code = ace_outbox_init(&self->outbox, ACE_OUTBOX_LMDB, &calls, options, error);
     if (code != ACE_OK) {
         free(self);
         ace_lmdb_environment_release(environment);
