@@ -2,9 +2,14 @@
 
 #include <amqp.h>
 #include <jansson.h>
+#include <lmdb.h>
 #include <msgpack.h>
 #include <openssl/crypto.h>
 #include <string.h>
+
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define LMDB_VERSION    TEXT(MDB_VERSION_MAJOR) "." TEXT(MDB_VERSION_MINOR) "." TEXT(MDB_VERSION_PATCH)
 
 const char *acemq_version(void)
 {
@@ -26,6 +31,9 @@ const char *acemq_dependency_version(const char *name)
     }
     if (strcmp(name, "jansson") == 0) {
         return JANSSON_VERSION;
+    }
+    if (strcmp(name, "lmdb") == 0) {
+        return LMDB_VERSION;
     }
     if (strcmp(name, "msgpack") == 0) {
         return msgpack_version();

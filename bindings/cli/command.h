@@ -78,6 +78,8 @@ extern const cli_command cli_command_replay;
 extern const cli_command cli_command_dead;
 extern const cli_command cli_command_topology;
 extern const cli_command cli_command_broker;
+extern const cli_command cli_command_idempotency;
+extern const cli_command cli_command_schema;
 extern const cli_command cli_command_top;
 extern const cli_command cli_command_relay;
 extern const cli_command cli_command_outbox;

@@ -20,8 +20,16 @@ static struct {
     int64_t idle;
     int64_t threshold;
     const char *decode;
-} settings = {
-    .declare = "yes", .members = 1, .prefetch = 50, .idle = -1, .threshold = -1, .decode = "bytes"};
+    const char *idempotency;
+    const char *table;
+    int64_t lease;
+} settings = {.declare = "yes",
+              .members = 1,
+              .prefetch = 50,
+              .idle = -1,
+              .threshold = -1,
+              .decode = "bytes",
+              .lease = 5 * ACEMQ_MINUTE};
 
 static void print_counters(const acemq_consumer_counters *counters, bool as_json)
 {
@@ -52,6 +60,21 @@ static int32_t prefetch(void)
     return (int32_t)(settings.most > 0 && settings.most < wanted ? settings.most : wanted);
 }
 
+/* NULL when none was asked for. */
+static bool open_store(acemq_idempotency **store)
+{
+    acemq_idempotency_options how = ACEMQ_IDEMPOTENCY_OPTIONS_INIT;
+    acemq_error *error = NULL;
+    how.name = settings.table;
+    *store = NULL;
+    if (settings.idempotency != NULL &&
+        acemq_idempotency_open(settings.idempotency, &how, store, &error) != ACEMQ_OK) {
+        cli_fail(error);
+        return false;
+    }
+    return true;
+}
+
 static int run(const cli_call *call)
 {
     acemq_connection *mq = NULL;
@@ -72,11 +95,20 @@ static int run(const cli_call *call)
     consume.options.declare = settings.declare[0] == 'v' ? ACEMQ_DECLARE_VERIFY : ACEMQ_DECLARE_YES;
     /* A command that does not read its input, or a reader of ours that went away, is no end. */
     (void)signal(SIGPIPE, SIG_IGN);
-    if (!cli_signals_take() || cli_connect(call, &mq) != CLI_DONE) {
+    acemq_idempotency *store = NULL;
+    if (!cli_signals_take() || !open_store(&store)) {
         return CLI_FAILED;
     }
+    if (cli_connect(call, &mq) != CLI_DONE) {
+        acemq_idempotency_free(store);
+        return CLI_FAILED;
+    }
+    consume.options.idempotency = store;
+    consume.options.lease = settings.lease;
+    consume.options.renew = 1; /* a command takes the time it takes */
     bool good = cli_consume(mq, &consume, &counters);
     cli_disconnect(mq);
+    acemq_idempotency_free(store);
     print_counters(&counters, call->json);
     return good ? CLI_DONE : CLI_FAILED;
 }
@@ -105,6 +137,13 @@ static const cli_option options[] = {
     {"--decode", "CODEC",
      "json, text, msgpack or bytes (the default): what does not decode is parked", CLI_CHOICE,
      .target = &settings.decode, .choices = "json|text|msgpack|bytes"},
+    {"--idempotency", "STORE",
+     "handle each id once: lmdb:PATH, a postgresql:// URL, or memory: (which ends with this run)",
+     CLI_TEXT, .target = &settings.idempotency},
+    {"--idempotency-table", "NAME", "of the store; acemq_idempotency when not given", CLI_TEXT,
+     .target = &settings.table},
+    {"--lease", "D", "of a claim, which is renewed while its message is handled; 5m when not given",
+     CLI_DURATION, .target = &settings.lease, .least = 1, .most = 365 * ACEMQ_DAY},
     {.name = NULL},
 };
 

@@ -7,10 +7,11 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {
-    &cli_command_version,  &cli_command_demo,    &cli_command_schedule, &cli_command_time,
-    &cli_command_envelope, &cli_command_publish, &cli_command_consume,  &cli_command_pending,
-    &cli_command_peek,     &cli_command_replay,  &cli_command_dead,     &cli_command_topology,
-    &cli_command_broker,   &cli_command_top,     &cli_command_relay,    &cli_command_outbox,
+    &cli_command_version,     &cli_command_demo,    &cli_command_schedule, &cli_command_time,
+    &cli_command_envelope,    &cli_command_publish, &cli_command_consume,  &cli_command_pending,
+    &cli_command_peek,        &cli_command_replay,  &cli_command_dead,     &cli_command_topology,
+    &cli_command_broker,      &cli_command_top,     &cli_command_relay,    &cli_command_outbox,
+    &cli_command_idempotency, &cli_command_schema,
 };
 
 static const size_t command_count = sizeof commands / sizeof commands[0];

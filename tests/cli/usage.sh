@@ -3,8 +3,8 @@
 # shellcheck source=tests/cli/lib/tap.sh
 source "$(dirname -- "${BASH_SOURCE[0]}")/lib/tap.sh"
 
-readonly commands=(version demo schedule time envelope publish consume pending peek replay dead topology broker)
-readonly later=(top relay outbox idempotency schema)
+readonly commands=(version demo schedule time envelope publish consume pending peek replay dead topology broker top idempotency schema)
+readonly later=(relay outbox)
 
 listed_commands() {
     run 0 --help && sed -n '/^Commands:/,/^$/p' "$scratch/out" | awk '/^  [a-z]/ { print $1 }' | tr '\n' ' '
@@ -56,8 +56,13 @@ check "no policy" both wrong consume q --retry 'fixed(0, 1s)' :: err_has "positi
 check "no choice" both wrong consume q --decode xml :: err_has "json|text|msgpack|bytes"
 check "part of a choice" wrong consume q --declare y
 check "a choice that is only a separator" wrong consume q --declare "|"
-check "options of later versions are unknown" wrong consume q --idempotency lmdb:x
-check "the lease of later versions is unknown" wrong consume q --lease 5m
+check "an empty store" wrong consume q --idempotency ""
+check "no lease" both wrong consume q --idempotency lmdb:x --lease 0 :: err_has --lease
+check "a store of another kind" both run 1 consume q --idempotency redis://h :: err_has "lmdb:PATH"
+check "idempotency has no other action" both wrong idempotency burn lmdb:x :: err_has "size, purge, show"
+check "idempotency needs a store" wrong idempotency size
+check "schema knows PostgreSQL alone" both wrong schema mysql :: err_has mysql
+check "schema takes no name that needs quotes" both wrong schema postgres --outbox-table "a b" :: err_has "A-Z"
 check "--url and --url-file exclude each other" wrong pending q --url amqp://h --url-file x
 check "an empty URL" wrong pending q --url ""
 

@@ -8,12 +8,14 @@ _acemq_options() {
     publish)
         echo --exchange --key --body --file --lines --type --id --correlation --header --content-type --count --timeout
         ;;
-    consume) echo --exec --declare --retry --threshold --members --prefetch --max --idle --decode ;;
+    consume) echo --exec --declare --retry --threshold --members --prefetch --max --idle --decode --idempotency --idempotency-table --lease ;;
     pending) echo --retry ;;
     peek) echo --max --force ;;
     replay) echo --max --parked --keep-attempts --id --filter --dry-run ;;
     dead) echo --parked --id --filter --max --yes ;;
     broker) echo --listen ;;
+    idempotency) echo --table --after --max --timeout ;;
+    schema) echo --idempotency-table --outbox-table ;;
     top) echo --retry --every --once ;;
     relay) echo --batch --every --lease --once --table ;;
     outbox)
@@ -27,13 +29,14 @@ _acemq_options() {
 _acemq_values() {
     case $1 in
     --declare) echo yes verify ;;
+    --idempotency) echo lmdb: postgresql:// memory: ;;
     --decode) echo json text msgpack bytes ;;
     --retry) echo none ;;
     --listen) echo 127.0.0.1:0 ;;
     --filter) echo id= type= correlation= causation= origin= error= contentType= header. ;;
     --url | --exchange | --key | --body | --type | --id | --correlation | --header | --content-type | --count | --timeout | \
         --exec | --threshold | --members | --prefetch | --max | --idle | --queue | --every | \
-        --batch | --lease | --table | --older-than) ;;
+        --batch | --lease | --table | --older-than | --after | --idempotency-table | --outbox-table) ;;
     *) return 1 ;;
     esac
 }
@@ -43,6 +46,8 @@ _acemq_arguments() {
     topology) echo plan dry-run apply check ;;
     dead) echo list export import drop ;;
     outbox) echo add pending retired release purge ;;
+    idempotency) echo size purge show ;;
+    schema) echo postgres ;;
     schedule) echo none ;;
     esac
 }
@@ -51,7 +56,7 @@ _acemq() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-} values
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        values="version demo schedule time envelope publish consume pending peek replay dead topology broker top relay outbox --help --version"
+        values="version demo schedule time envelope publish consume pending peek replay dead topology broker top relay outbox idempotency schema --help --version"
     elif [[ $before == --file || $before == --url-file ]]; then
         mapfile -t COMPREPLY < <(compgen -f -- "$word")
         return
