@@ -1,5 +1,7 @@
 #include "acemq/version.h"
 
+#include "store/postgres_library.h"
+
 #include <amqp.h>
 #include <jansson.h>
 #include <lmdb.h>
@@ -46,11 +48,11 @@ const char *acemq_dependency_version(const char *name)
 
 int acemq_has(const char *feature)
 {
-    static const char *const features[] = {"memory", "json", "msgpack", "tls"};
+    static const char *const features[] = {"memory", "json", "msgpack", "lmdb", "tls"};
     for (size_t i = 0; feature != NULL && i < sizeof features / sizeof features[0]; i++) {
         if (strcmp(features[i], feature) == 0) {
             return 1;
         }
     }
-    return 0;
+    return feature != NULL && strcmp(feature, "postgres") == 0 && ace_postgres_library_present();
 }

@@ -291,8 +291,17 @@ static void end_renewing(ace_claims *claims, ace_claim *claim)
     }
     if (ace_list_contains_node(&claim->node)) {
         ace_list_remove(&claims->claims, &claim->node);
+        ace_condition_signal(&claims->work); /* who waits for its time has nothing to wait for */
     }
     ace_mutex_unlock(&claims->mutex);
+}
+
+void ace_claims_forget(ace_delivery *delivery)
+{
+    if (delivery->claim != NULL) {
+        end_renewing(&delivery->consumer->claims, delivery->claim);
+        free(delivery->claim);
+    }
 }
 
 static ace_claim *take_claim(ace_delivery *delivery)

@@ -77,6 +77,8 @@ bool ace_claims_take(ace_delivery *delivery);
  * ace_delivery_post(). */
 ace_code ace_claims_settle(ace_delivery *delivery, const struct ace_receiver_verdict *verdict,
                            ace_error **error);
+/* The delivery goes without having been judged: its claim ends with its lease. */
+void ace_claims_forget(ace_delivery *delivery);
 /* Ends the waits of the keeper: the consumer is stopping. Any thread. */
 void ace_claims_stir(ace_claims *claims);
 

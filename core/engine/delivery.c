@@ -170,7 +170,7 @@ void ace_delivery_unref(ace_delivery *delivery)
         return;
     }
     ace_delivery_drop_views(delivery);
-    free(delivery->claim);
+    ace_claims_forget(delivery);
     ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
     if (delivery->origin == NULL) {

@@ -47,6 +47,7 @@ bench_options bench_read_options(int count, char **arguments)
                              .count = 1000,
                              .window = 1000,
                              .prefetch = 300,
+                             .threads = 1,
                              .size = 256,
                              .seconds = 5};
     const struct {
@@ -56,8 +57,8 @@ bench_options bench_read_options(int count, char **arguments)
     } known[] = {
         {"--url", &options.url, NULL},           {"--queue", &options.queue, NULL},
         {"--count", NULL, &options.count},       {"--window", NULL, &options.window},
-        {"--prefetch", NULL, &options.prefetch}, {"--size", NULL, &options.size},
-        {"--seconds", NULL, &options.seconds},
+        {"--prefetch", NULL, &options.prefetch}, {"--threads", NULL, &options.threads},
+        {"--size", NULL, &options.size},         {"--seconds", NULL, &options.seconds},
     };
     for (int i = 2; i < count; i += 2) {
         size_t at = 0;

@@ -18,6 +18,7 @@ typedef struct bench_options {
     long prefetch; /* deliveries unacknowledged */
     long size;     /* bytes of a body */
     long seconds;  /* how long what is idle is watched */
+    long threads;  /* that claim */
 } bench_options;
 
 /* Exits with status 2 and says why when the command line is wrong. */
@@ -53,6 +54,11 @@ void bench_report_footprint(const bench_footprint *before, const bench_footprint
 
 /* Sorts and prints {"count", "median", "p99"} of times in ns, as µs. */
 void bench_report_times(int64_t *times, long count);
+
+/* A new folder on a disk: below ACEMQ_BENCH_FOLDER, else /var/tmp. A file system in memory is
+ * refused. */
+void bench_make_folder(char *folder, size_t size);
+void bench_remove_folder(const char *folder);
 
 /* A body that is no run of one byte. Freed by the caller. */
 unsigned char *bench_body(size_t size);

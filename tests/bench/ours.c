@@ -45,6 +45,7 @@ int main(int count, char **arguments)
     } all[] = {
         {"fill", ours_fill},       {"publish", ours_publish}, {"consume", ours_consume},
         {"latency", ours_latency}, {"waiting", ours_waiting}, {"consumers", ours_consumers},
+        {"claims", ours_claims},
     };
     bench_options options = bench_read_options(count, arguments);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

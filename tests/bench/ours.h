@@ -17,6 +17,9 @@ void ours_waiting(const bench_options *options);
 /* `count` consumers with nothing to do. */
 void ours_consumers(const bench_options *options);
 
+/* `threads` claim `count` keys in an LMDB store. Prints {"count", "seconds", "commits"}. */
+void ours_claims(const bench_options *options);
+
 /* Exits with the error's text when there is one. */
 void ours_check(acemq_status status, acemq_error *const *error);
 acemq_connection *ours_connect(const bench_options *options, long outstanding);

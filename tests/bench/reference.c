@@ -58,10 +58,9 @@ int main(int count, char **arguments)
         const char *name;
         void (*run)(const bench_options *options);
     } all[] = {
-        {"publish", reference_publish},
-        {"consume", reference_consume},
-        {"latency", reference_latency},
-        {"waiting", reference_waiting},
+        {"publish", reference_publish}, {"consume", reference_consume},
+        {"latency", reference_latency}, {"waiting", reference_waiting},
+        {"claims", reference_claims},
     };
     bench_options options = bench_read_options(count, arguments);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

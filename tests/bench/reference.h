@@ -16,6 +16,9 @@ void reference_latency(const bench_options *options);
 /* `count` deliveries of the queue are kept unacknowledged. */
 void reference_waiting(const bench_options *options);
 
+/* `count` keys claimed one by one, each in a durable commit of its own. */
+void reference_claims(const bench_options *options);
+
 amqp_connection_state_t reference_connect(const bench_options *options);
 void reference_disconnect(amqp_connection_state_t connection);
 void reference_check(int status, const char *what);
