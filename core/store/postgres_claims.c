@@ -57,7 +57,9 @@ static void name_table(const postgres_claims *self, const char *pattern,
     size_t length = 0;
     for (const char *at = pattern; *at != '\0' && length + 64 < STATEMENT_MAX; at++) {
         if (*at == '@') {
-            length += strlen(strcpy(statement + length, self->table));
+            size_t name = strlen(self->table);
+            memcpy(statement + length, self->table, name);
+            length += name;
         } else {
             statement[length++] = *at;
         }
