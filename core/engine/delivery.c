@@ -51,12 +51,20 @@ static ace_bytes property_bytes(const amqp_basic_properties_t *properties, amqp_
     return (properties->_flags & flag) != 0 ? ace_bytes_from_amqp(value) : (ace_bytes){NULL, 0};
 }
 
+static bool make_up_id(ace_delivery *delivery, ace_random *random, ace_bytes *id)
+{
+    char *text = ace_arena_take(&delivery->arena, ACE_UUID_LENGTH + 1);
+    if (text == NULL) {
+        return false;
+    }
+    ace_uuid_v4(random, text);
+    *id = ace_bytes_of(text);
+    return true;
+}
+
 static bool read_envelope(ace_delivery *delivery, ace_random *random)
 {
     const amqp_basic_properties_t *properties = delivery->content->properties;
-    /* Most messages have an id: the random one is drawn only once it is known to be needed, into
-     * the place that the envelope points to by then. */
-    memset(delivery->made_up_id, '0', ACE_UUID_LENGTH);
     ace_arrival arrival = {
         .headers =
             (properties->_flags & AMQP_BASIC_HEADERS_FLAG) != 0 ? &properties->headers : NULL,
@@ -64,15 +72,15 @@ static bool read_envelope(ace_delivery *delivery, ace_random *random)
         .message_id =
             property_bytes(properties, AMQP_BASIC_MESSAGE_ID_FLAG, properties->message_id),
         .reply_to = property_bytes(properties, AMQP_BASIC_REPLY_TO_FLAG, properties->reply_to),
-        .fallback_id = {(const uint8_t *)delivery->made_up_id, ACE_UUID_LENGTH},
     };
-    if (ace_envelope_read(&arrival, &delivery->arena, &delivery->envelope, NULL) != ACE_OK) {
+    ace_envelope *envelope = &delivery->envelope;
+    if (ace_envelope_read(&arrival, &delivery->arena, envelope, NULL) != ACE_OK) {
         return false;
     }
-    if (delivery->envelope.id_unstable) {
-        ace_uuid_v4(random, delivery->made_up_id);
-    }
-    return true;
+    /* Most messages have an id: a random one is drawn only once it is known to be needed. */
+    return !envelope->id_unstable ||
+           (make_up_id(delivery, random, &arrival.fallback_id) &&
+            ace_envelope_read(&arrival, &delivery->arena, envelope, NULL) == ACE_OK);
 }
 
 ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_consumer *consumer,

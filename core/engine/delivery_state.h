@@ -54,7 +54,6 @@ struct acemq_delivery {
     ace_bytes body;    /* what its receiver sees: the content's, or what a codec made of it */
     ace_buffer opened; /* where that lies in the second case */
     ace_envelope envelope;
-    char made_up_id[ACE_UUID_LENGTH + 1]; /* where the message has no id */
     ace_arena arena;
     char *reason;
     ace_arena copies;            /* of what its receiver asked for */
