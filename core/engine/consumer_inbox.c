@@ -108,13 +108,12 @@ ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **err
     }
     ace_list_append(&inbox->ready, &ace_delivery_keep(delivery)->queue);
     show(inbox);
-    ace_code code = ACE_OK;
-    if (inbox->pushes && inbox->begun) {
-        code = ace_worker_call(inbox, error);
-    } else {
-        ace_condition_signal(&inbox->arrived);
-    }
+    bool missing = inbox->pushes && inbox->begun && ace_worker_is_missing(inbox);
+    ace_code code = missing ? ace_worker_call(inbox, error) : ACE_OK;
     ace_mutex_unlock(&inbox->mutex);
+    if (!missing) {
+        ace_condition_signal(&inbox->arrived); /* whoever wakes finds it unlocked */
+    }
     return code;
 }
 

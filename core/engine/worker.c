@@ -50,10 +50,14 @@ static void work(void *user)
     ace_consumer_unref(consumer);
 }
 
+bool ace_worker_is_missing(const ace_inbox *inbox)
+{
+    return inbox->ready.count > inbox->idle && inbox->workers < inbox->limit;
+}
+
 ace_code ace_worker_call(ace_inbox *inbox, ace_error **error)
 {
-    size_t ready = inbox->ready.count;
-    if (ready <= inbox->idle || inbox->workers >= inbox->limit) {
+    if (!ace_worker_is_missing(inbox)) {
         /* Where all are at work they look again when they have done what they are at. */
         ace_condition_signal(&inbox->arrived);
         return ACE_OK;

@@ -10,6 +10,10 @@
 #include "engine/consumer.h"
 #include "engine/consumer_inbox.h"
 
+/* Whether there is more than the threads that wait will take, and may be another. With the inbox
+ * locked. */
+bool ace_worker_is_missing(const ace_inbox *inbox);
+
 /* Sees to it that somebody takes what is ready: wakes a thread, or makes one. With the inbox
  * locked. ACE_SYSTEM, ACE_OUT_OF_MEMORY: there is nobody. */
 ace_code ace_worker_call(ace_inbox *inbox, ace_error **error);
