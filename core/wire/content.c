@@ -5,6 +5,7 @@
 #include "wire/method.h"
 #include "wire/pool.h"
 #include "wire/property_fields.h"
+#include "wire/property_write.h"
 #include "wire/table_measure.h"
 
 #include <string.h>
@@ -99,7 +100,6 @@ static ace_code encode_header(ace_buffer *buffer, uint16_t channel,
                               const amqp_basic_properties_t *properties, uint64_t body_size,
                               size_t size, ace_error **error)
 {
-    size_t before = buffer->length;
     uint8_t *to = ace_frame_begin(buffer, ACE_FRAME_HEADER, channel, size);
     if (to == NULL) {
         return ace_fail_memory(error);
@@ -107,12 +107,7 @@ static ace_code encode_header(ace_buffer *buffer, uint16_t channel,
     ace_write_u16(to, AMQP_BASIC_CLASS);
     ace_write_u16(to + 2, 0);
     ace_write_u64(to + 4, body_size);
-    amqp_bytes_t list = {size - ACE_CONTENT_HEAD_SIZE, to + ACE_CONTENT_HEAD_SIZE};
-    int written = amqp_encode_properties(AMQP_BASIC_CLASS, (void *)(uintptr_t)properties, list);
-    if (written < 0 || (size_t)written != list.len) {
-        buffer->length = before;
-        return ace_fail(error, ACE_INVALID_ARGUMENT, "the properties do not encode");
-    }
+    (void)ace_properties_write(to + ACE_CONTENT_HEAD_SIZE, properties);
     return ACE_OK;
 }
 
