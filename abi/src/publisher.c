@@ -22,7 +22,6 @@ static ace_code set_timeout(ace_target *target, int64_t timeout)
 {
     int64_t wait = timeout > 0 ? timeout : ace_client_of(target->connection)->publish_timeout;
     target->wait = wait;
-    target->deadline = ace_publisher_deadline(target->connection->publisher, wait);
     return ACE_OK;
 }
 
@@ -39,7 +38,8 @@ static ace_code encode(const ace_target *target, const acemq_message *message, a
         code = ace_message_encode(message, target->connection, target->exchange,
                                   target->routing_key, target->mandatory, publish, error);
     }
-    publish->deadline = target->deadline;
+    publish->deadline = 0; /* from the submission on */
+    publish->wait = target->wait;
     return code;
 }
 
@@ -95,14 +95,17 @@ static void keep_body(ace_dispatch *dispatch, const acemq_message *message)
     }
 }
 
-static ace_code await_room(ace_publisher *publisher, const ace_target *target,
-                           const ace_publish *publish, ace_error **error)
+/* What waits for room has that less time for its confirm. */
+static ace_code await_room(ace_publisher *publisher, const ace_target *target, ace_publish *publish,
+                           ace_error **error)
 {
     size_t bytes = ace_publish_bytes(publish);
-    return ace_publisher_has_room(publisher, bytes)
-               ? ACE_OK
-               : ace_publisher_await_room(publisher, bytes, ace_deadline_after(target->wait),
-                                          target->cancel, error);
+    if (ace_publisher_has_room(publisher, bytes)) {
+        return ACE_OK;
+    }
+    publish->deadline = ace_publisher_deadline(publisher, target->wait);
+    return ace_publisher_await_room(publisher, bytes, ace_deadline_after(target->wait),
+                                    target->cancel, error);
 }
 
 ace_code ace_dispatch_begin(ace_dispatch *dispatch, const ace_target *target,

@@ -26,8 +26,7 @@ typedef struct ace_target {
     const char *routing_key;
     bool mandatory;
     bool confirmed;
-    int64_t wait;     /* ms, for all of it */
-    int64_t deadline; /* of the clock that the engine's publisher runs on */
+    int64_t wait; /* ms, for all of it */
 } ace_target;
 
 /* The arguments of a call on a publisher, checked. `routing_key` NULL and `timeout` 0 are the

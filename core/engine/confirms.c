@@ -1,9 +1,15 @@
 #include "engine/confirms.h"
 
+#include "base/memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define SMALLEST_CAPACITY 64
+
+/* While one record is settled, another is called into the cache. */
+#define AHEAD       4
+#define CALLED_SIZE 256
 
 void ace_confirms_init(ace_confirms *confirms)
 {
@@ -84,6 +90,7 @@ static bool settle_range(ace_confirms *confirms, uint64_t last, bool acknowledge
     /* The oldest is never NULL; the callback may add records behind `last`. */
     while (confirms->count > 0 && confirms->first <= last) {
         ace_outstanding *oldest = *slot(confirms, confirms->first);
+        ace_memory_call(*slot(confirms, confirms->first + AHEAD), CALLED_SIZE);
         take_out(confirms, oldest);
         settled(oldest, acknowledged, user);
         any = true;

@@ -49,7 +49,8 @@ struct ace_publish {
     ace_bytes body;    /* borrowed until `done`, or behind the frames */
 
     /* Set by the owner before submitting. */
-    int64_t deadline; /* 0: the settings' confirm timeout from the submission on */
+    int64_t deadline; /* 0: `wait` from the submission on */
+    int64_t wait;     /* ms; 0: the settings' confirm timeout */
     /* On the publishing loop's thread, once, where it may submit and may free the record, and may
      * not block. */
     void (*done)(ace_publish *publish);

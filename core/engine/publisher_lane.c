@@ -187,7 +187,9 @@ void ace_lane_arrive(ace_lane *lane, ace_publish *publish)
         return;
     }
     if (publish->deadline == 0) {
-        publish->deadline = ace_publisher_deadline(publisher, publisher->settings->confirm_timeout);
+        int64_t now = ace_loop_now(publisher->loop);
+        int64_t wait = publish->wait > 0 ? publish->wait : publisher->settings->confirm_timeout;
+        publish->deadline = wait > ACE_NEVER - now ? ACE_NEVER : now + wait;
     }
     if (!watch_deadline(lane, publish->deadline)) {
         ace_error *error = NULL;
