@@ -28,6 +28,8 @@
  * sent, on two connections; frames, and headers that decode to twenty times their size. */
 #define MOST_HELD (2 * (2 * MOST_BYTES + MOST_BODY) + 8 * MOST_OUTPUT + 64L * MOST_FRAME)
 
+#define MOST_OWED (6 * MOST_OUTPUT)
+
 /* What the broker does once the client is at `when`; it answers properly before. */
 typedef enum moment {
     AT_TUNE,
@@ -40,6 +42,7 @@ typedef struct attack {
     const char *name;
     moment when;
     void (*run)(peer_side *side, uint16_t channel); /* again and again, until the client is gone */
+    long most;                                      /* bytes held; 0: MOST_HELD */
 } attack;
 
 /* --- the broker ----------------------------------------------------------------------------- */
@@ -289,27 +292,27 @@ static void talks_garbage(peer_side *side, uint16_t channel)
 }
 
 static const attack attacks[] = {
-    {"a body of 2^63 bytes", AT_CONSUME, claims_two_to_the_63},
-    {"a body of half a gibibyte", AT_CONSUME, sends_half_a_gibibyte},
-    {"bodies over the limit", AT_CONSUME, sends_bodies_over_the_limit},
-    {"endless deliveries", AT_CONSUME, delivers_for_ever},
-    {"endless empty deliveries", AT_CONSUME, delivers_small_for_ever},
-    {"headers of many entries", AT_CONSUME, delivers_headers},
-    {"headers that lie", AT_CONSUME, delivers_lying_headers},
-    {"headers nested deep", AT_CONSUME, delivers_nested_headers},
-    {"endless flow", AT_CONSUME, asks_to_flow},
-    {"endless flow to who publishes", AT_PUBLISH, asks_to_flow},
-    {"endless cancels", AT_CONSUME, cancels},
-    {"channels closed again and again", AT_CONSUME, closes_channels},
-    {"endless returns", AT_PUBLISH, returns_for_ever},
-    {"confirms of nothing", AT_PUBLISH, confirms_what_was_not_sent},
-    {"an absurd tune", AT_TUNE, tunes_to_nothing},
-    {"half frames", AT_CHANNEL, sends_half_frames},
-    {"large frames", AT_TUNE, offers_large_frames},
-    {"unknown channels", AT_CHANNEL, uses_unknown_channels},
-    {"answers to nothing", AT_PUBLISH, answers_what_nobody_asked},
-    {"blocked and unblocked", AT_CHANNEL, blocks_and_unblocks},
-    {"garbage in frames", AT_PUBLISH, talks_garbage},
+    {"a body of 2^63 bytes", AT_CONSUME, claims_two_to_the_63, 0},
+    {"a body of half a gibibyte", AT_CONSUME, sends_half_a_gibibyte, 0},
+    {"bodies over the limit", AT_CONSUME, sends_bodies_over_the_limit, 0},
+    {"endless deliveries", AT_CONSUME, delivers_for_ever, 0},
+    {"endless empty deliveries", AT_CONSUME, delivers_small_for_ever, 0},
+    {"headers of many entries", AT_CONSUME, delivers_headers, 0},
+    {"headers that lie", AT_CONSUME, delivers_lying_headers, 0},
+    {"headers nested deep", AT_CONSUME, delivers_nested_headers, 0},
+    {"endless flow", AT_CONSUME, asks_to_flow, MOST_OWED},
+    {"endless flow to who publishes", AT_PUBLISH, asks_to_flow, MOST_OWED},
+    {"endless cancels", AT_CONSUME, cancels, 0},
+    {"channels closed again and again", AT_CONSUME, closes_channels, 0},
+    {"endless returns", AT_PUBLISH, returns_for_ever, 0},
+    {"confirms of nothing", AT_PUBLISH, confirms_what_was_not_sent, 0},
+    {"an absurd tune", AT_TUNE, tunes_to_nothing, 0},
+    {"half frames", AT_CHANNEL, sends_half_frames, 0},
+    {"large frames", AT_TUNE, offers_large_frames, 0},
+    {"unknown channels", AT_CHANNEL, uses_unknown_channels, 0},
+    {"answers to nothing", AT_PUBLISH, answers_what_nobody_asked, 0},
+    {"blocked and unblocked", AT_CHANNEL, blocks_and_unblocks, 0},
+    {"garbage in frames", AT_PUBLISH, talks_garbage, 0},
 };
 
 static void attack_for_ever(const attack *how, peer_side *side, uint16_t channel)
@@ -382,6 +385,7 @@ static void script(peer_side *side, int index, void *user)
     const attack *how = user;
     (void)index;
     if (how->when == AT_TUNE) {
+        peer_expect_header(side);
         peer_send_start(side, "PLAIN", true);
         (void)peer_expect(side, 0, AMQP_CONNECTION_START_OK_METHOD);
         attack_for_ever(how, side, 0);
@@ -495,7 +499,10 @@ START_TEST(no_broker_makes_the_client_crash_hang_or_take_more_than_its_limits)
     long before = counted_held();
     counted_begin();
     alarm(HANGS_AFTER);
-    acemq_connection *mq = connect_to(url);
+    acemq_connection *mq = NULL;
+    for (int tries = 0; tries < 6 && mq == NULL; tries++) { /* each meets another tune */
+        mq = connect_to(url);
+    }
     acemq_consumer *consumer = NULL;
     if (mq != NULL) {
         consumer = consume_from(mq);
@@ -512,8 +519,9 @@ START_TEST(no_broker_makes_the_client_crash_hang_or_take_more_than_its_limits)
     if (getenv("ACEMQ_TEST_SHOW_ALLOCATION") != NULL) {
         fprintf(stderr, "%s: %ld bytes at most\n", how->name, most);
     }
-    ck_assert_msg(most <= MOST_HELD, "%s: %ld bytes were held, the limits add up to %ld", how->name,
-                  most, MOST_HELD);
+    long limit = how->most > 0 ? how->most : MOST_HELD;
+    ck_assert_msg(most <= limit, "%s: %ld bytes were held, the limits add up to %ld", how->name,
+                  most, limit);
     ck_assert_msg(!COUNTED_IS_COUNTING || most > 0, "nothing was counted");
 }
 END_TEST
