@@ -376,7 +376,6 @@ static void read_page(MDB_cursor *cursor, ace_bytes after, page *read)
 {
     MDB_val key;
     MDB_val value;
-    read->count = 0;
     read->result = first_after(cursor, after, &key, &value);
     while (read->result == 0 && read->count < LISTED_AT_ONCE) {
         ace_claim_entry *entry = &read->entries[read->count];
@@ -398,6 +397,7 @@ static ace_code load_page(lmdb_claims *self, ace_bytes after, page *read, ace_er
         return code;
     }
     MDB_cursor *cursor;
+    read->count = 0;
     read->result = mdb_cursor_open(transaction, self->database, &cursor);
     if (read->result == 0) {
         read_page(cursor, after, read);
