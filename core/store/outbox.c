@@ -117,7 +117,7 @@ ace_code ace_outbox_open(const char *store, const ace_outbox_options *options, i
                          ace_outbox **outbox, ace_error **error)
 {
     static const char lmdb[] = "lmdb:";
-    if (strcmp(store, "memory") == 0) {
+    if (strcmp(store, "memory") == 0 || strcmp(store, "memory:") == 0) {
         return ace_outbox_open_memory(options, outbox, error);
     }
     if (strncmp(store, lmdb, strlen(lmdb)) == 0 && store[strlen(lmdb)] != '\0') {
@@ -127,8 +127,8 @@ ace_code ace_outbox_open(const char *store, const ace_outbox_options *options, i
         return ace_outbox_open_postgres(store, options, deadline, outbox, error);
     }
     /* The text may hold a password: it is not repeated. */
-    ace_code code =
-        ace_fail(error, ACE_INVALID_ARGUMENT, "store is none of memory, lmdb:PATH, postgresql://…");
+    ace_code code = ace_fail(error, ACE_INVALID_ARGUMENT,
+                             "store is none of memory:, lmdb:PATH, postgresql://…");
     ace_error_field(error, "store", 0);
     return code;
 }

@@ -15,7 +15,7 @@ static acemq_outbox *memory_outbox(int32_t attempts)
     acemq_outbox *outbox = NULL;
     acemq_outbox_options options = ACEMQ_OUTBOX_OPTIONS_INIT;
     options.attempts = attempts;
-    trial_must(acemq_outbox_open("memory", &options, &outbox, trial_error()));
+    trial_must(acemq_outbox_open("memory:", &options, &outbox, trial_error()));
     return outbox;
 }
 

@@ -308,7 +308,7 @@ END_TEST
 
 START_TEST(a_store_of_no_kind_is_refused_without_repeating_it)
 {
-    static const char *const bad[] = {"", "lmdb:", "redis://u:secret@h", "mysql", "memory:"};
+    static const char *const bad[] = {"", "lmdb:", "redis://u:secret@h", "mysql", "memory:x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ace_outbox *outbox = NULL;
         ace_error *error = NULL;

@@ -41,7 +41,7 @@ ACEMQ_API acemq_status acemq_outbox_options_init(acemq_outbox_options *options, 
 
 /**
  * Opens an outbox.
- * @param store   `memory` (this process alone, for tests), `lmdb:PATH` (a folder, made when it is
+ * @param store   `memory:` (this handle alone, for tests), `lmdb:PATH` (a folder, made when it is
  *                missing; one machine), or a `postgresql://` URL (the table exists; `acemq schema
  *                postgres` prints the statements that make it)
  * @param options NULL: defaults

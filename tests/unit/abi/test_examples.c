@@ -89,6 +89,15 @@ START_TEST(replay)
 }
 END_TEST
 
+START_TEST(outbox)
+{
+    char output[8192];
+    run("outbox", output, sizeof output);
+    tells(output, "3 orders are written, and not published yet");
+    tells(output, "the relay published 3 orders");
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("examples");
@@ -96,6 +105,7 @@ int main(void)
     tcase_add_test(tests, publish);
     tcase_add_test(tests, consume_with_retry);
     tcase_add_test(tests, replay);
+    tcase_add_test(tests, outbox);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
