@@ -112,7 +112,8 @@ ace_code ace_outbox_open_lmdb_env(struct MDB_env *env, const ace_outbox_options 
 /* The table exists. ACE_NOT_FOUND where it does not, ACE_DIFFERS with its first difference. */
 ace_code ace_outbox_open_postgres(const char *url, const ace_outbox_options *options,
                                   int64_t deadline, ace_outbox **outbox, ace_error **error);
-/* "memory:" (or without the colon), "lmdb:PATH", "postgresql://…". ACE_INVALID_ARGUMENT for anything else. */
+/* "memory:" (or without the colon), "lmdb:PATH", "postgresql://…". ACE_INVALID_ARGUMENT for
+ * anything else. */
 ace_code ace_outbox_open(const char *store, const ace_outbox_options *options, int64_t deadline,
                          ace_outbox **outbox, ace_error **error);
 /* An outbox of this process. ACE_INVALID_ARGUMENT, ACE_FORKED. */
