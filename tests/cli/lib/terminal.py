@@ -133,12 +133,16 @@ class Screen:
 class Run:
     def __init__(self, command):
         self.screen = Screen(24, 120)
+        # Of another new terminal: the program may be faster than this line on its own.
+        untouched = os.openpty()
+        self.before = termios.tcgetattr(untouched[1])
+        for descriptor in untouched:
+            os.close(descriptor)
         self.process, self.terminal = pty.fork()
         if self.process == 0:
             os.environ["TERM"] = "xterm-256color"
             os.execv(command[0], command)
         self.size(24, 120)
-        self.before = termios.tcgetattr(self.terminal)
         self.over = False
 
     def size(self, rows, columns):
