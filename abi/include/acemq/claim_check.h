@@ -37,13 +37,14 @@ ACEMQ_API acemq_status acemq_claim_directory_options_init(acemq_claim_directory_
  * share it. A file is written under a temporary name, flushed, and renamed. A process that dies
  * meanwhile leaves a `.….partial` file, which may be deleted once it is old.
  * @param options NULL: defaults
+ * @param store   owned
  * Errors: ACEMQ_E_SYSTEM with the path and the system's reason.
  */
 ACEMQ_API acemq_status acemq_claim_store_directory(const char *path,
                                                    const acemq_claim_directory_options *options,
                                                    acemq_claim_store **store, acemq_error **error);
 
-/** Takes what a `get` has read. */
+/** Takes what a `get` has read; borrowed for its call. */
 typedef struct acemq_claim_object acemq_claim_object;
 /** Appends bytes to it. Errors: ACEMQ_E_OUT_OF_MEMORY. Only inside `get`. */
 ACEMQ_API acemq_status acemq_claim_object_append(acemq_claim_object *object, const void *data,
@@ -57,6 +58,7 @@ ACEMQ_API acemq_status acemq_claim_object_append(acemq_claim_object *object, con
  * NUL-terminated text that says why.
  */
 typedef struct acemq_claim_callbacks {
+    /** sizeof(acemq_claim_callbacks) */
     size_t size;
     int (*put)(const char *key, acemq_bytes object, char *reason, size_t reason_size, void *user);
     int (*get)(const char *key, acemq_claim_object *object, char *reason, size_t reason_size,
@@ -68,8 +70,8 @@ typedef struct acemq_claim_callbacks {
     acemq_destructor destructor;
 } acemq_claim_callbacks;
 
-/** Errors: ACEMQ_E_INVALID_ARGUMENT (put or get is NULL), ACEMQ_E_OUT_OF_MEMORY; the destructor is
- * not called then. */
+/** A store that calls them; they are copied. @param store owned. Errors: ACEMQ_E_INVALID_ARGUMENT
+ * (put or get is NULL), ACEMQ_E_OUT_OF_MEMORY; the destructor is not called then. */
 ACEMQ_API acemq_status acemq_claim_store_new(const acemq_claim_callbacks *callbacks,
                                              acemq_claim_store **store, acemq_error **error);
 ACEMQ_API void acemq_claim_store_free(acemq_claim_store *store);

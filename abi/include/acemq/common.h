@@ -10,6 +10,12 @@
  * it until X happens. *copied*: the caller may free its own copy as soon as the call returns.
  * - Every call that can fail returns an acemq_status and takes `acemq_error **error` last (see
  * error.h).
+ * - What many calls can answer is listed only where something else may be expected:
+ * ACEMQ_E_INVALID_ARGUMENT for a NULL where none may be and for a value outside its range,
+ * ACEMQ_E_CLOSED, ACEMQ_E_FORKED, ACEMQ_E_OUT_OF_MEMORY.
+ * - Every `_options_init(pointer, size)` does what the macro of its name does: it fills the struct
+ * with the defaults. `size` is its sizeof, as the caller knows it; ACEMQ_E_INVALID_ARGUMENT for one
+ * smaller than the first release's.
  * - Every `_free` function takes NULL.
  * - A handle used in a child after fork(2) fails with ACEMQ_E_FORKED; freeing it there closes the
  * child's copies of its descriptors and does nothing else.

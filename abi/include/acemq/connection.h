@@ -79,7 +79,7 @@ typedef struct acemq_connect_options {
     int32_t frame_max;
     /** 0: what the broker suggests */
     int32_t channel_max;
-    /** acemq_credentials_source */
+    /** acemq_credentials_source; default ACEMQ_CREDENTIALS_URL */
     int32_t credentials;
     /** acemq_log_level of the callback and of the events; default warning */
     int32_t log_level;
@@ -93,7 +93,7 @@ typedef struct acemq_connect_options {
     acemq_log_callback log_callback;
     void *log_user;
     /** watched by acemq_connect() and by every blocking call through this client that was given
-     * none */
+     * none; NULL: none */
     acemq_cancel *cancel;
     /** the kinds wanted, 1 << acemq_event_kind each; 0: none are kept */
     uint64_t events;
@@ -209,6 +209,7 @@ ACEMQ_API acemq_connection_state acemq_connection_get_state(const acemq_connecti
  * touched (section 6). */
 ACEMQ_API acemq_status acemq_connection_pause_publishing(acemq_connection *connection,
                                                          acemq_error **error);
+/** Publishing goes on. Again is fine. */
 ACEMQ_API acemq_status acemq_connection_resume_publishing(acemq_connection *connection,
                                                           acemq_error **error);
 /** 1 while publishing is paused. */

@@ -46,7 +46,7 @@ typedef struct acemq_consumer_options {
     const char *tag;
     /** watched by this consumer's blocking calls; NULL: the client's */
     acemq_cancel *cancel;
-    /** for opening; default 30 s */
+    /** for opening, in ms; default 30 s */
     int64_t timeout;
     /** bytes of bodies held here before the broker is held off; default 64 MiB, 0: no limit. What
      * it still sends beyond twice that and one body goes back to the queue unread. */
@@ -55,25 +55,27 @@ typedef struct acemq_consumer_options {
     int64_t acknowledgement_limit;
     /** 1 to 65535; default 50 */
     int32_t prefetch;
-    /** acemq_declare */
+    /** acemq_declare; default ACEMQ_DECLARE_YES */
     int32_t declare;
-    /** 1: without a policy, a failed message goes straight back */
+    /** 1: without a policy, a failed message goes back to its queue, after 1 s doubling to 30 s;
+     * default 0 */
     int32_t requeue_on_failure;
-    /** 1: nobody else may consume the queue */
+    /** 1: nobody else may consume the queue; default 0 */
     int32_t exclusive;
     /** claims before a message is handled, so that what comes twice is handled once (section 9);
      * the consumer keeps a reference. It serves one queue: attaching it to a second one without a
      * key is refused. NULL: none */
     acemq_idempotency *idempotency;
-    /** of a claim; default 5 minutes */
+    /** of a claim, in ms; default 5 minutes */
     int64_t lease;
     /** how long a message waits here, before it goes back to its queue unchanged, when somebody
      * else has a live claim; default 5 s */
     int64_t put_back_wait;
     /** derives the key; NULL: the id of the envelope */
     acemq_claim_key claim_key;
+    /** what `claim_key` is called with; outlives the consumer */
     void *claim_key_user;
-    /** 1: a claim is renewed at each third of its lease, until the message is settled */
+    /** 1: a claim is renewed at each third of its lease, until the message is settled; default 0 */
     int32_t renew;
     /** 0 */
     int32_t reserved_claims;
@@ -166,6 +168,7 @@ ACEMQ_API int acemq_consumer_paused(const acemq_consumer *consumer);
  */
 ACEMQ_API acemq_status acemq_consumer_set_prefetch(acemq_consumer *consumer, int64_t prefetch,
                                                    acemq_error **error);
+/** As it is now; 0 for a handle that is none. */
 ACEMQ_API int64_t acemq_consumer_prefetch(const acemq_consumer *consumer);
 /** What its handler, or the threads that pulled, have in hand now; owned, freed with
  * acemq_work_free(). */

@@ -14,7 +14,7 @@ ACEMQ_BEGIN
  * acemq_keyring_free(). Not thread-safe. */
 typedef struct acemq_keyring acemq_keyring;
 
-/** Errors: ACEMQ_E_OUT_OF_MEMORY. */
+/** A ring without keys. @param keyring owned. Errors: ACEMQ_E_OUT_OF_MEMORY. */
 ACEMQ_API acemq_status acemq_keyring_new(acemq_keyring **keyring, acemq_error **error);
 /**
  * Adds a key. The first one writes, until acemq_keyring_write_with() names another.
@@ -26,7 +26,7 @@ ACEMQ_API acemq_status acemq_keyring_new(acemq_keyring **keyring, acemq_error **
  */
 ACEMQ_API acemq_status acemq_keyring_add(acemq_keyring *keyring, const char *id, acemq_bytes key,
                                          acemq_error **error);
-/** Which key new messages are written with. Errors: ACEMQ_E_NOT_FOUND. */
+/** Which key is written with by codecs that are made from here on. Errors: ACEMQ_E_NOT_FOUND. */
 ACEMQ_API acemq_status acemq_keyring_write_with(acemq_keyring *keyring, const char *id,
                                                 acemq_error **error);
 /** Wipes the keys. */

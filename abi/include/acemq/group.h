@@ -44,7 +44,8 @@ ACEMQ_API acemq_status acemq_group_consume(acemq_connection *connection, const c
                                            acemq_handler handler, void *user,
                                            acemq_destructor destructor, acemq_group **group,
                                            acemq_error **error);
-/** Pull: messages are taken with acemq_group_next(), by up to `members` threads at once. */
+/** Pull: the same, but messages are taken with acemq_group_next(), by up to `members` threads at
+ * once. @param group owned */
 ACEMQ_API acemq_status acemq_group_open(acemq_connection *connection, const char *queue,
                                         const acemq_group_options *options, acemq_group **group,
                                         acemq_error **error);
@@ -77,6 +78,7 @@ ACEMQ_API int64_t acemq_group_members(const acemq_group *group);
  * ACEMQ_E_LIMIT, ACEMQ_E_CLOSED. */
 ACEMQ_API acemq_status acemq_group_set_prefetch(acemq_group *group, int64_t prefetch,
                                                 acemq_error **error);
+/** That of each member; 0 for a handle that is none. */
 ACEMQ_API int64_t acemq_group_prefetch(const acemq_group *group);
 
 /** As acemq_consumer_pause(), acemq_consumer_resume() and acemq_consumer_paused(). */
@@ -106,10 +108,12 @@ ACEMQ_API acemq_status acemq_group_close(acemq_group *group, acemq_error **error
 /** Ends the caller's hold; closes first, without waiting, when that was not done. */
 ACEMQ_API void acemq_group_free(acemq_group *group);
 
-/** Sums over all members there ever were. */
+/** Sums over all members there ever were; also after it was closed. Set `counters->size` to
+ * sizeof(acemq_consumer_counters). */
 ACEMQ_API acemq_status acemq_group_get_counters(const acemq_group *group,
                                                 acemq_consumer_counters *counters,
                                                 acemq_error **error);
+/** As acemq_consumer_subscribed(). */
 ACEMQ_API int acemq_group_subscribed(const acemq_group *group);
 
 ACEMQ_END

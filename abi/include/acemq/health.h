@@ -22,7 +22,7 @@ typedef enum acemq_health {
 
 /**
  * Answers at once, whatever the client is at: it asks the broker nothing and waits for no handler.
- * A closed client is down.
+ * A closed client is down. Any thread.
  * @param json what is behind it, for the answer of a probe: owned, freed with acemq_free(); may be
  *             NULL. `{"status": "up"|"degraded"|"down", "reason": text or null, "blocked": text or
  *             null, "publishing": STATE, "consuming": STATE, "consumers": [{"queue", "subscribed",

@@ -113,7 +113,7 @@ ACEMQ_API acemq_status acemq_idempotency_confirm(acemq_idempotency *store, const
 ACEMQ_API acemq_status acemq_idempotency_release(acemq_idempotency *store, const char *key,
                                                  const char *token, int64_t timeout,
                                                  acemq_error **error);
-/** The lease is `lease` ms from now. ACEMQ_E_FENCED, as above. */
+/** The lease ends `lease` ms from now, 1 or more. ACEMQ_E_FENCED, as above. */
 ACEMQ_API acemq_status acemq_idempotency_renew(acemq_idempotency *store, const char *key,
                                                const char *token, int64_t lease, int64_t timeout,
                                                acemq_error **error);
@@ -122,7 +122,7 @@ ACEMQ_API acemq_status acemq_idempotency_renew(acemq_idempotency *store, const c
  * be NULL */
 ACEMQ_API acemq_status acemq_idempotency_purge_expired(acemq_idempotency *store, int64_t timeout,
                                                        uint64_t *purged, acemq_error **error);
-/** Entries, those whose time is over included. */
+/** How many entries there are, those whose time is over included. */
 ACEMQ_API acemq_status acemq_idempotency_size(acemq_idempotency *store, int64_t timeout,
                                               uint64_t *size, acemq_error **error);
 
@@ -146,6 +146,7 @@ typedef struct acemq_claim_view {
  * Reads entries in the order of their keys.
  * @param after only those whose key is greater; NULL or "": from the first
  * @param most  1 or more
+ * @param list  owned, freed with acemq_claims_free()
  */
 ACEMQ_API acemq_status acemq_idempotency_list(acemq_idempotency *store, const char *after,
                                               int64_t most, int64_t timeout, acemq_claims **list,

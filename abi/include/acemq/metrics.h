@@ -18,8 +18,8 @@ struct acemq_connection;
  *
  * Labels are names of exchanges, queues, routing keys and rungs, and outcomes: never ids or
  * reasons. Of each metric there are at most `series_limit` combinations; what would be one more
- * counts with
- * `_other` in the place of each name, so that a routing key a message does not fill the memory.
+ * counts with `_other` in the place of each name, so that a routing key a message does not fill the
+ * memory.
  */
 typedef struct acemq_metrics acemq_metrics;
 
@@ -68,14 +68,16 @@ typedef struct acemq_metrics_options {
 ACEMQ_API acemq_status acemq_metrics_options_init(acemq_metrics_options *options, size_t size);
 
 /** A registry that watches nothing yet. `options` NULL: defaults. Errors: ACEMQ_E_INVALID_ARGUMENT,
- * ACEMQ_E_SYSTEM, ACEMQ_E_OUT_OF_MEMORY; the destructor is not called then. */
+ * ACEMQ_E_SYSTEM, ACEMQ_E_OUT_OF_MEMORY; the destructor is not called then. @param metrics owned */
 ACEMQ_API acemq_status acemq_metrics_new(const acemq_metrics_options *options,
                                          acemq_metrics **metrics, acemq_error **error);
+/** Ends the caller's hold; an observer is still told of clients that are watched. */
 ACEMQ_API void acemq_metrics_free(acemq_metrics *metrics);
 
 /** Counts and times what happens on this client from now on: call it right after acemq_connect().
  * One registry may watch many clients and sums them up; a client is watched by one. Errors:
- * ACEMQ_E_STATE when it is watched already, or was opened with ACEMQ_EVENT_METRIC. */
+ * ACEMQ_E_STATE when it is watched already, or was opened with ACEMQ_EVENT_METRIC; ACEMQ_E_CLOSED.
+ */
 ACEMQ_API acemq_status acemq_metrics_watch(acemq_metrics *metrics,
                                            struct acemq_connection *connection,
                                            acemq_error **error);
@@ -93,7 +95,8 @@ ACEMQ_API acemq_status acemq_metrics_watch(acemq_metrics *metrics,
  *     acemq_messages_set_aside_failed_total                  {queue, target}
  *     acemq_retry_rung_missing_total                         {queue, rung}
  *     acemq_outbox_total {outcome}, acemq_outbox_lag_seconds
- *     acemq_request_total, acemq_request_duration_seconds    {exchange, routing_key, outcome}
+ *     acemq_request_total, acemq_request_duration_seconds    {exchange, routing_key, outcome};
+ *                                                            reserved, nothing makes requests yet
  *
  * Errors: ACEMQ_E_OUT_OF_MEMORY.
  */

@@ -28,6 +28,7 @@ typedef struct acemq_partitioning {
     const char *header;
     /** where there is no header either; NULL: none */
     acemq_key_callback key;
+    /** what `key` is called with */
     void *user;
     /** 1 to 1024; default 8 */
     int64_t partitions;
@@ -106,7 +107,8 @@ ACEMQ_API acemq_status acemq_ordered_options_init(acemq_ordered_options *options
 /**
  * Push: one call of `handler` at a time for each partition, as many at once as there are
  * partitions. No handler runs before all partitions are subscribed to. Errors: as of
- * acemq_consume(); ACEMQ_E_NOT_FOUND when a partition queue is missing.
+ * acemq_consume(); ACEMQ_E_NOT_FOUND when a partition queue is missing, ACEMQ_E_INVALID_ARGUMENT
+ * for the number of partitions, ACEMQ_E_UNSUPPORTED for an idempotency store.
  * @param ordered owned
  */
 ACEMQ_API acemq_status acemq_ordered_consume(acemq_connection *connection, const char *name,
@@ -114,7 +116,7 @@ ACEMQ_API acemq_status acemq_ordered_consume(acemq_connection *connection, const
                                              acemq_handler handler, void *user,
                                              acemq_destructor destructor, acemq_ordered **ordered,
                                              acemq_error **error);
-/** Pull: messages are taken with acemq_ordered_next(). */
+/** Pull: the same, but messages are taken with acemq_ordered_next(). @param ordered owned */
 ACEMQ_API acemq_status acemq_ordered_open(acemq_connection *connection, const char *name,
                                           const acemq_ordered_options *options,
                                           acemq_ordered **ordered, acemq_error **error);
@@ -143,7 +145,7 @@ ACEMQ_API acemq_status acemq_ordered_pause(acemq_ordered *ordered, acemq_error *
  */
 ACEMQ_API acemq_status acemq_ordered_resume(acemq_ordered *ordered, int64_t partition,
                                             acemq_error **error);
-/** 1 while all partitions are paused or halted. */
+/** 1 while all partitions are paused or halted, else 0. */
 ACEMQ_API int acemq_ordered_paused(const acemq_ordered *ordered);
 /** 1 while every partition that is not paused is subscribed to. */
 ACEMQ_API int acemq_ordered_subscribed(const acemq_ordered *ordered);
@@ -158,6 +160,7 @@ typedef struct acemq_gaps acemq_gaps;
 
 ACEMQ_API acemq_status acemq_ordered_get_gaps(const acemq_ordered *ordered, acemq_gaps **gaps,
                                               acemq_error **error);
+/** How many are listed; 0 for NULL. */
 ACEMQ_API size_t acemq_gaps_count(const acemq_gaps *gaps);
 /** All there were since it was opened. */
 ACEMQ_API uint64_t acemq_gaps_total(const acemq_gaps *gaps);
@@ -180,7 +183,8 @@ ACEMQ_API acemq_status acemq_ordered_close(acemq_ordered *ordered, acemq_error *
 /** Ends the caller's hold; closes first. */
 ACEMQ_API void acemq_ordered_free(acemq_ordered *ordered);
 
-/** Sums over all partitions. */
+/** Sums over all partitions; also after it was closed. Set `counters->size` to
+ * sizeof(acemq_consumer_counters). */
 ACEMQ_API acemq_status acemq_ordered_get_counters(const acemq_ordered *ordered,
                                                   acemq_consumer_counters *counters,
                                                   acemq_error **error);

@@ -24,7 +24,7 @@ typedef struct acemq_outbox_options {
     /** of the table, or the databases: `[A-Za-z_][A-Za-z0-9_]{0,62}`; copied. NULL: `acemq_outbox`
      */
     const char *name;
-    /** for opening; default 30 s */
+    /** ms that opening may take; default 30 s */
     int64_t timeout;
     /** after so many failures of its own a message is retired; from 1, default 10 */
     int32_t attempts;
@@ -45,6 +45,7 @@ ACEMQ_API acemq_status acemq_outbox_options_init(acemq_outbox_options *options, 
  *                missing; one machine), or a `postgresql://` URL (the table exists; `acemq schema
  *                postgres` prints the statements that make it)
  * @param options NULL: defaults
+ * @param outbox  owned
  * Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_NOT_FOUND (no such table), ACEMQ_E_DIFFERS (the table's
  * first difference), ACEMQ_E_UNSUPPORTED (no libpq here), ACEMQ_E_UNREACHABLE,
  * ACEMQ_E_LOGIN_REFUSED, ACEMQ_E_SYSTEM, ACEMQ_E_STORE, ACEMQ_E_STORE_FULL, ACEMQ_E_TIMEOUT. No
@@ -114,6 +115,7 @@ typedef struct acemq_outbox_statement acemq_outbox_statement;
 /**
  * @param table       NULL: `acemq_outbox`
  * @param placeholder acemq_placeholder
+ * @param statement   owned
  * Errors: those of enqueuing that are the message's.
  */
 ACEMQ_API acemq_status acemq_outbox_statement_new(const char *table, acemq_placeholder placeholder,
@@ -155,11 +157,11 @@ typedef struct acemq_outbox_row {
     int32_t reserved;
 } acemq_outbox_row;
 
-/** What is not published yet, leased or not, in order. @param max from 1. Errors: those of the
- * store. */
+/** What is not published yet, leased or not, in order. @param max from 1. @param list owned.
+ * Errors: those of the store. */
 ACEMQ_API acemq_status acemq_outbox_pending(acemq_outbox *outbox, int64_t max, int64_t timeout,
                                             acemq_outbox_list **list, acemq_error **error);
-/** What has used its attempts: kept until it is released. */
+/** What has used its attempts: kept until it is released. Otherwise as acemq_outbox_pending(). */
 ACEMQ_API acemq_status acemq_outbox_retired(acemq_outbox *outbox, int64_t max, int64_t timeout,
                                             acemq_outbox_list **list, acemq_error **error);
 ACEMQ_API size_t acemq_outbox_list_count(const acemq_outbox_list *list);
@@ -168,7 +170,7 @@ ACEMQ_API acemq_status acemq_outbox_list_row(const acemq_outbox_list *list, size
                                              acemq_outbox_row *row, acemq_error **error);
 ACEMQ_API void acemq_outbox_list_free(acemq_outbox_list *list);
 
-/** Set size to sizeof(acemq_outbox_counts). */
+/** What an outbox holds. Set size to sizeof(acemq_outbox_counts). */
 typedef struct acemq_outbox_counts {
     size_t size;
     uint64_t pending;
@@ -180,14 +182,15 @@ typedef struct acemq_outbox_counts {
     uint64_t reserved;
 } acemq_outbox_counts;
 
+/** Counts what is there now. Errors: those of the store. */
 ACEMQ_API acemq_status acemq_outbox_count(acemq_outbox *outbox, int64_t timeout,
                                           acemq_outbox_counts *counts, acemq_error **error);
 /** A retired message is pending again, with all its attempts. @param id NULL: all
- * @param released how many; may be NULL */
+ * @param released how many; may be NULL. Errors: those of the store. */
 ACEMQ_API acemq_status acemq_outbox_release(acemq_outbox *outbox, const char *id, int64_t timeout,
                                             uint64_t *released, acemq_error **error);
-/** Deletes what was published at least `age` ms ago. Nothing else deletes. @param purged how many;
- * may be NULL */
+/** Deletes what was published at least `age` ms ago, 0 to 2^53. Nothing else deletes. @param purged
+ * how many; may be NULL. Errors: those of the store. */
 ACEMQ_API acemq_status acemq_outbox_purge_published(acemq_outbox *outbox, int64_t age,
                                                     int64_t timeout, uint64_t *purged,
                                                     acemq_error **error);
@@ -224,7 +227,8 @@ typedef struct acemq_relay_options {
 ACEMQ_API acemq_status acemq_relay_options_init(acemq_relay_options *options, size_t size);
 
 /** Starts one; it keeps client and outbox alive, and ends when the client is closed. @param options
- * NULL: defaults. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_CLOSED, ACEMQ_E_SYSTEM. */
+ * NULL: defaults. @param relay owned. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_CLOSED,
+ * ACEMQ_E_SYSTEM. */
 ACEMQ_API acemq_status acemq_relay_start(acemq_connection *connection, acemq_outbox *outbox,
                                          const acemq_relay_options *options, acemq_relay **relay,
                                          acemq_error **error);
@@ -253,6 +257,7 @@ typedef struct acemq_relay_counters {
     uint64_t reserved;
 } acemq_relay_counters;
 
+/** What it has done so far; also after it was stopped. */
 ACEMQ_API acemq_status acemq_relay_count(acemq_relay *relay, acemq_relay_counters *counters,
                                          acemq_error **error);
 

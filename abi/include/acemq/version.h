@@ -21,7 +21,8 @@ ACEMQ_API int acemq_abi_version(void);
 /** The version of a library underneath: "rabbitmq-c", "jansson", "msgpack", "openssl", "lmdb".
  * Static; NULL where this build does not use it. */
 ACEMQ_API const char *acemq_dependency_version(const char *name);
-/** 1 when this build can do `feature`: "memory", "json", "msgpack", "tls"; 0 for any other name. */
+/** 1 when `feature` can be used: "memory", "json", "msgpack", "lmdb", "tls", and "postgres" where
+ * libpq is installed; 0 for any other name. */
 ACEMQ_API int acemq_has(const char *feature);
 
 ACEMQ_END
