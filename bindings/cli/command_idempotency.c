@@ -156,7 +156,7 @@ static const cli_option options[] = {
      .target = &settings.after},
     {"--max", "N", "show: so many entries at most; 100 when not given", CLI_INTEGER,
      .target = &settings.most, .least = 1, .most = INT64_MAX},
-    {"--timeout", "D", "for the store; 30s when not given", CLI_DURATION,
+    {"--timeout", "D", "of each step with the store; 30s when not given", CLI_DURATION,
      .target = &settings.timeout, .least = 1, .most = MOST_TIMEOUT},
     {.name = NULL},
 };
@@ -172,7 +172,8 @@ const cli_command cli_command_idempotency = {
                "With --json: size {\"size\"}; purge {\"purged\"}; show [{\"key\", \"state\": "
                "claimed, confirmed\n"
                "or released, \"claimedBy\", \"recordedAt\", \"expiresAt\"}], times in ms since "
-               "1970.\n",
+               "1970;\n"
+               "claimedBy is null for what was released.\n",
     .options = options,
     .least = 2,
     .most = 2,

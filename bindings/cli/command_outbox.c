@@ -249,18 +249,19 @@ static const cli_option options[] = {
     {"--exchange", "E", "add: publish to this exchange instead of a queue", CLI_TEXT,
      .target = &settings.exchange},
     {"--key", "K", "add: the routing key, with --exchange", CLI_TEXT, .target = &settings.key},
-    {"--body", "TEXT", "add: the body; standard input when neither is given", CLI_ANY_TEXT,
+    {"--body", "TEXT", "add: the body; else --file, else standard input", CLI_ANY_TEXT,
      .target = &settings.body},
     {"--file", "FILE", "add: read the body from a file", CLI_TEXT, .target = &settings.file},
-    {"--type", "TYPE", "add: of the envelope", CLI_TEXT, .target = &settings.message.type},
-    {"--id", "ID", "add: of the message; release: only this one", CLI_TEXT,
-     .target = &settings.message.id},
-    {"--correlation", "ID", "add: of the envelope", CLI_TEXT,
+    {"--type", "TYPE", "add: of the envelope; the routing key when not given", CLI_TEXT,
+     .target = &settings.message.type},
+    {"--id", "ID", "add: of the message, a new one when not given; release: only this one",
+     CLI_TEXT, .target = &settings.message.id},
+    {"--correlation", "ID", "add: of the envelope; the id when not given", CLI_TEXT,
      .target = &settings.message.correlation},
     {"--header", "NAME=VALUE", "add: a header of the application; may be given several times",
      CLI_TEXTS, .target = &settings.message.headers},
-    {"--content-type", "TYPE", "add: of the body", CLI_TEXT,
-     .target = &settings.message.content_type},
+    {"--content-type", "TYPE", "add: of the body; application/octet-stream when not given",
+     CLI_TEXT, .target = &settings.message.content_type},
     {"--table", "NAME", "of the table or the databases; acemq_outbox when not given", CLI_TEXT,
      .target = &settings.table},
     {"--max", "N", "pending, retired: list so many at most; 100 when not given", CLI_INTEGER,
@@ -280,12 +281,15 @@ const cli_command cli_command_outbox = {
         "STORE is lmdb:PATH or a postgresql:// URL.\n\n"
         "  add      writes one message and commits; a relay publishes it\n"
         "  pending  lists what is not published yet, in order\n"
-        "  retired  lists what has failed too often\n"
+        "  retired  lists what has failed ten times\n"
         "  release  makes what is retired pending again\n"
-        "  purge    deletes what was published\n\n"
+        "  purge    deletes what was published; nothing else does\n\n"
         "With --json: add {\"id\"}; pending and retired [{\"id\", \"exchange\", \"routingKey\",\n"
         "\"contentType\", \"createdAt\", \"attempts\", \"lastError\", \"leasedUntil\",\n"
-        "\"bodyBytes\", \"headers\"}]; release {\"released\"}; purge {\"purged\"}.\n",
+        "\"bodyBytes\", \"headers\"}]; release {\"released\"}; purge {\"purged\"}. Times are in "
+        "ms\n"
+        "since 1970; lastError and leasedUntil are null where there is none; headers is the JSON\n"
+        "text that the outbox keeps.\n",
     .options = options,
     .least = 2,
     .most = 3,

@@ -111,7 +111,8 @@ const cli_command cli_command_relay = {
         "confirmed, and marked afterwards; a relay that dies in between publishes it again, with\n"
         "the same id. Any number of relays may share an outbox. One that fails ten times by its\n"
         "own fault is retired: see acemq outbox. Ctrl-C ends it when what is under way is done.\n\n"
-        "With --json, at the end: {\"published\", \"failed\", \"retired\"}.\n",
+        "With --json, at the end: {\"published\", \"failed\", \"retired\"}; failed counts "
+        "attempts.\n",
     .options = options,
     .least = 1,
     .most = 1,

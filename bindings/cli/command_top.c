@@ -282,7 +282,8 @@ const cli_command cli_command_top = {
         "r read now, up and down scroll.\n\n"
         "With --once --json: {\"time\", \"connection\", \"reason\", \"queues\": [{\"queue\",\n"
         "\"exists\", \"ready\", \"consumers\", \"deadLettered\", \"parked\",\n"
-        "\"rungs\": [{\"queue\", \"messages\"}]}]}\n",
+        "\"rungs\": [{\"queue\", \"messages\"}]}]}. time is in ms since 1970; connection is open,\n"
+        "blocked, reconnecting, failed or closed, and reason null or why.\n",
     .options = options,
     .least = 0,
     .most = SIZE_MAX,
