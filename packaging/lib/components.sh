@@ -180,16 +180,18 @@ run_store_programs() {
     done
 }
 
+# None of them ends a server, and each names its own queues and tables.
 run_broker_scripts() {
     local script
+    use_broker
+    if $postgres_is_ours; then
+        use_postgres
+    fi
     for script in "$@"; do
-        use_broker
-        if $postgres_is_ours; then
-            use_postgres
-        fi
-        pool_add 1 "$output" "$(basename "$script")" script "$(limit_s "$broker_limit_s")" "${launcher[@]}" "$script"
-        pool_finish "$output"
+        pool_add "$(nproc)" "$output" "$(basename "$script")" script "$(limit_s "$broker_limit_s")" \
+            "${launcher[@]}" "$script"
     done
+    pool_finish "$output"
 }
 
 # --- the components ---
