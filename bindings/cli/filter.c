@@ -67,6 +67,17 @@ bool cli_filters_check(const cli_call *call, const cli_list *filters)
     return true;
 }
 
+/* Not strndup(), which takes what it copies for a string: this has no NUL at its end. */
+static char *copy_of(acemq_bytes bytes)
+{
+    char *text = malloc(bytes.length + 1);
+    if (text != NULL) {
+        memcpy(text, bytes.data, bytes.length);
+        text[bytes.length] = '\0';
+    }
+    return text;
+}
+
 /* A header's value as text; owned. NULL for kinds that have none. */
 static char *text_of(const acemq_value *value)
 {
@@ -75,7 +86,7 @@ static char *text_of(const acemq_value *value)
     double real;
     char text[40];
     if (acemq_value_bytes(value, &bytes)) {
-        return strndup(bytes.data, bytes.length);
+        return copy_of(bytes);
     }
     if (acemq_value_kind(value) == ACEMQ_KIND_BOOL) {
         (void)acemq_value_integer(value, &integer);

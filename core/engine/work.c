@@ -14,7 +14,7 @@ void ace_work_add(ace_work *work, const char *queue, ace_bytes id, int64_t runni
     }
     ace_work_item item = {
         .queue = strdup(queue),
-        .id = strndup(id.length == 0 ? "" : (const char *)id.data, id.length),
+        .id = ace_bytes_to_text(id),
         .running = running,
     };
     ace_work_item *grown = NULL;
