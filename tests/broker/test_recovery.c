@@ -101,7 +101,8 @@ START_TEST(an_idle_publisher_and_a_consumer_notice_a_black_hole_within_three_hea
 }
 END_TEST
 
-/* Before the black hole is known, at that moment, and after it. */
+/* Before the black hole is known, at that moment, and after it. One call may be late on a machine
+ * that is loaded; were they held up until the line is known to be dead, the quickest would be. */
 START_TEST(no_publish_into_a_black_hole_takes_longer_than_it_may)
 {
     trial self;
@@ -113,18 +114,24 @@ START_TEST(no_publish_into_a_black_hole_takes_longer_than_it_may)
     acemq_message *message = acemq_message_text("into the void");
     int unknown = 0;
     int refused = 0;
+    int64_t quickest = PATIENCE;
     trial_proxy_stall(proxy, true);
     int64_t end = trial_now() + 3 * HEARTBEAT;
     while (trial_now() < end || refused == 0) {
         int64_t before = trial_now();
         acemq_status status = acemq_publish(mq, queue, message, 300, trial_error());
-        ck_assert_int_lt(trial_now() - before, 300 + 3000);
+        int64_t took = trial_now() - before;
+        ck_assert_int_lt(took, 300 + 3000);
         ck_assert(status == ACEMQ_E_UNKNOWN_OUTCOME || status == ACEMQ_E_REFUSED);
+        if (took >= 290 && took < quickest) { /* the loss cuts others short */
+            quickest = took;
+        }
         unknown += status == ACEMQ_E_UNKNOWN_OUTCOME;
         refused += status == ACEMQ_E_REFUSED;
         ck_assert_int_lt(trial_now(), end + PATIENCE);
     }
     ck_assert_int_gt(unknown, 0);
+    ck_assert_int_lt(quickest, 300 + 300);
     trial_proxy_stall(proxy, false);
     await_state(mq, ACEMQ_CONNECTION_OPEN);
     trial_must(acemq_publish(mq, queue, message, PATIENCE, trial_error()));
