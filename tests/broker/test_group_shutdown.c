@@ -6,7 +6,8 @@
 
 /* --- the end --- */
 
-START_TEST(closing_three_busy_groups_in_800_ms_says_what_was_left_and_loses_nothing)
+/* ms that closing took. */
+static int64_t close_three_busy_groups(void)
 {
     static tally tallies[3];
     consume_bench bench;
@@ -32,7 +33,7 @@ START_TEST(closing_three_busy_groups_in_800_ms_says_what_was_left_and_loses_noth
     int64_t start = now_ms();
     ck_assert_int_eq(ace_connection_close_naming(connection, 800, &left, &error), ACE_TIMEOUT);
     int64_t elapsed = now_ms() - start;
-    ck_assert_msg(elapsed >= 790 && elapsed < 2400, "closing took %lld ms", (long long)elapsed);
+    ck_assert_int_ge(elapsed, 790);
     if (getenv("ACEMQ_TEST_LOG") != NULL) {
         fprintf(stderr, "closing took %lld ms: %s\n", (long long)elapsed, ace_error_message(error));
     }
@@ -66,6 +67,17 @@ START_TEST(closing_three_busy_groups_in_800_ms_says_what_was_left_and_loses_noth
     ace_connection_release(connection);
     declare_queue(&bench, bench.queue, "quorum", 0);
     bench_close(&bench, NULL);
+    return elapsed;
+}
+
+/* On a machine that is loaded it may take longer than it should, but not each time. */
+START_TEST(closing_three_busy_groups_in_800_ms_says_what_was_left_and_loses_nothing)
+{
+    int64_t elapsed = 1000;
+    for (int i = 0; i < 3 && elapsed >= 1000; i++) {
+        elapsed = close_three_busy_groups();
+    }
+    ck_assert_msg(elapsed < 1000, "closing took %lld ms", (long long)elapsed);
 }
 END_TEST
 

@@ -9,7 +9,8 @@
 typedef struct order_log {
     pthread_mutex_t mutex;
     int next[KEYS];      /* the number expected */
-    atomic_int disorder; /* messages that came before their turn */
+    int running[KEYS];   /* calls that have begun and not ended */
+    atomic_int disorder; /* messages that came before their turn, or beside one of their key */
     atomic_int repeats;  /* that came again after they were accepted */
     atomic_int handled;  /* accepted */
     atomic_int calls;    /* of the handler */
@@ -57,13 +58,25 @@ static ace_outcome judge_in_order(order_log *log, ace_delivery *delivery)
     return outcome;
 }
 
+/* From the beginning of a call to its end no other may have its key. */
+static void note_key(order_log *log, const ace_delivery *delivery, int change)
+{
+    int key = *ace_delivery_body(delivery).data - '0';
+    pthread_mutex_lock(&log->mutex);
+    log->disorder += change > 0 && log->running[key] > 0;
+    log->running[key] += change;
+    pthread_mutex_unlock(&log->mutex);
+}
+
 static ace_outcome handle_in_order(ace_delivery *delivery, void *user)
 {
     order_log *log = user;
+    note_key(log, delivery, 1);
     if (log->pause > 0) {
         nap(log->pause);
     }
     ace_outcome outcome = judge_in_order(log, delivery);
+    note_key(log, delivery, -1);
     if (outcome != ACE_ACCEPTED) {
         ace_delivery_set_reason(delivery, "not today");
     }
