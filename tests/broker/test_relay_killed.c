@@ -123,6 +123,23 @@ static uint64_t pending_of(acemq_outbox *outbox)
     return counts.pending;
 }
 
+/* The claim's key: the id. Sees what was published twice as well, which must be what it was the
+ * first time. */
+static int id_with_its_body(acemq_delivery *delivery, char *key, size_t size, void *user)
+{
+    const int *count = user;
+    int number = -1;
+    char body[64];
+    const char *id = acemq_envelope_id(acemq_delivery_envelope(delivery));
+    ck_assert_msg(sscanf(id, "m-%d", &number) == 1 && number >= 0 && number < *count,
+                  "%s is no id of ours", id);
+    body_of(number, body);
+    acemq_bytes arrived = acemq_delivery_body(delivery);
+    ck_assert_uint_eq(arrived.length, strlen(body));
+    ck_assert_mem_eq(arrived.data, body, arrived.length);
+    return snprintf(key, size, "%s", id);
+}
+
 /* Reads all there is and counts each id; anything that is not one of ours fails. With a store of
  * claims, what was published twice is handled once. Returns the duplicates that were seen. */
 static uint64_t look(const trial *t, const char *queue, int *times, int count)
@@ -134,26 +151,24 @@ static uint64_t look(const trial *t, const char *queue, int *times, int count)
     acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
     options.prefetch = 1000;
     options.idempotency = claims;
+    options.claim_key = id_with_its_body;
+    options.claim_key_user = &count;
+    uint64_t published = trial_ready(t, queue);
     trial_must(acemq_consumer_open(t->mq, queue, &options, &consumer, trial_error()));
     int distinct = 0;
     while (distinct < count) {
         trial_must(acemq_consumer_next(consumer, PATIENCE, &delivery, trial_error()));
-        int number = -1;
-        char body[64];
         const char *id = acemq_envelope_id(acemq_delivery_envelope(delivery));
-        ck_assert_msg(sscanf(id, "m-%d", &number) == 1 && number >= 0 && number < count,
-                      "%s is no id of ours", id);
-        body_of(number, body);
-        acemq_bytes arrived = acemq_delivery_body(delivery);
-        ck_assert_uint_eq(arrived.length, strlen(body));
-        ck_assert_mem_eq(arrived.data, body, arrived.length);
-        distinct += times[number]++ == 0;
+        distinct += times[atoi(id + strlen("m-"))]++ == 0;
         trial_must(acemq_delivery_settle(delivery, ACEMQ_ACCEPTED, NULL, trial_error()));
         acemq_delivery_free(delivery);
     }
+    trial_must_fail(ACEMQ_E_TIMEOUT, /* and duplicates behind the last, which come to nobody */
+                    acemq_consumer_next(consumer, 500, &delivery, trial_error()));
     acemq_consumer_counters counters = {.size = sizeof counters};
     trial_must(acemq_consumer_drain(consumer, PATIENCE, NULL, trial_error()));
     trial_must(acemq_consumer_get_counters(consumer, &counters, trial_error()));
+    ck_assert_uint_eq(counters.acknowledged + counters.duplicates, published);
     acemq_consumer_free(consumer);
     acemq_idempotency_free(claims);
     return counters.duplicates;
