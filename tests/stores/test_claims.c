@@ -304,13 +304,13 @@ static int ids(void)
     return all ? 10000 : 600;
 }
 
-/* Claims every id in an order of its own, and writes the numbers of those it got. */
-static int race(ace_idempotency *store, int racer, int count, int out)
+/* Claims every id in the order that all have, so that they meet at each of them, and writes the
+ * numbers of those it got. */
+static int race(ace_idempotency *store, int count, int out)
 {
     static int got[10000];
     int won = 0;
-    for (int i = 0; i < count; i++) {
-        int id = (int)(((long long)i * 7919 + (long long)racer * count / RACERS) % count);
+    for (int id = 0; id < count; id++) {
         char key[32];
         char own[ACE_CLAIM_TOKEN_MAX + 1];
         (void)snprintf(key, sizeof key, "id-%d", id);
@@ -345,7 +345,9 @@ static void count_once(int in, int count)
 START_TEST(eight_processes_claim_each_id_exactly_once)
 {
     int results[2];
+    int start[2];
     ck_assert_int_eq(pipe(results), 0);
+    ck_assert_int_eq(pipe(start), 0);
     /* Made before there is a thread; they learn where the store is from the parent's pages. */
     store_trial_begin_shared(&trial, _i);
     ace_idempotency_release(trial.store);
@@ -356,11 +358,16 @@ START_TEST(eight_processes_claim_each_id_exactly_once)
         children[i] = fork();
         ck_assert_int_ge(children[i], 0);
         if (children[i] == 0) {
+            char go;
             (void)close(results[0]);
-            _exit(race(store_trial_open(&trial), i, count, results[1]));
+            (void)close(start[1]);
+            ace_idempotency *store = store_trial_open(&trial);
+            (void)read(start[0], &go, 1); /* until all are there */
+            _exit(race(store, count, results[1]));
         }
     }
     (void)close(results[1]);
+    (void)close(start[1]);
     count_once(results[0], count);
     (void)close(results[0]);
     for (int i = 0; i < RACERS; i++) {
@@ -368,6 +375,7 @@ START_TEST(eight_processes_claim_each_id_exactly_once)
         ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
         ck_assert_int_eq(status, 0);
     }
+    (void)close(start[0]);
     trial.store = store_trial_open(&trial);
     ck_assert_uint_eq(size(), (uint64_t)count);
     store_trial_end(&trial);
