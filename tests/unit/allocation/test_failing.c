@@ -166,9 +166,14 @@ static acemq_status settle_once(scene *at, acemq_outcome outcome, acemq_error **
 
 static acemq_status run_accept(scene *at, acemq_error **error)
 {
-    acemq_status status = settle_once(at, ACEMQ_ACCEPTED, error);
-    at->promised = 0; /* whether it was acknowledged before an error is not known */
-    return status;
+    acemq_status status = open_consumer(at, WAITS_HERE, error);
+    if (status == ACEMQ_OK) {
+        status = settle_next(at, ACEMQ_ACCEPTED, error);
+        if (status == ACEMQ_OK) {
+            at->promised = 0; /* whether it is acknowledged before a later error is not known */
+        }
+    }
+    return drain(at, status, error);
 }
 
 static acemq_status run_reject(scene *at, acemq_error **error)
