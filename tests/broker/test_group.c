@@ -8,7 +8,8 @@ static void open_with_queue(consume_bench *bench, const char *name)
     declare_queue(bench, bench->queue, "quorum", 0);
 }
 
-START_TEST(ten_handlers_of_200_ms_in_a_group_of_ten_handle_100_messages_in_about_2_s)
+/* ms that it took. */
+static int64_t handle_100_in_ten(void)
 {
     static tally self;
     consume_bench bench;
@@ -21,8 +22,7 @@ START_TEST(ten_handlers_of_200_ms_in_a_group_of_ten_handle_100_messages_in_about
     ace_group *group = open_group(bench.connection, &options);
     AWAIT(atomic_load(&self.calls) == 100);
     int64_t elapsed = now_ms() - start;
-    ck_assert_msg(elapsed >= 1900 && elapsed < 6000, "100 messages took %lld ms",
-                  (long long)elapsed);
+    ck_assert_int_ge(elapsed, 1900);
     ck_assert_int_eq(atomic_load(&self.most_running), 10);
     if (getenv("ACEMQ_TEST_LOG") != NULL) {
         fprintf(stderr, "ten handlers, 100 messages: %lld ms\n", (long long)elapsed);
@@ -32,6 +32,17 @@ START_TEST(ten_handlers_of_200_ms_in_a_group_of_ten_handle_100_messages_in_about
     ace_group_release(group);
     ck_assert_int_eq(count_of(&bench, bench.queue), 0);
     bench_close(&bench, NULL);
+    return elapsed;
+}
+
+/* On a machine that is loaded it may take longer than it should, but not each time. */
+START_TEST(ten_handlers_of_200_ms_in_a_group_of_ten_handle_100_messages_in_about_2_s)
+{
+    int64_t elapsed = 2500;
+    for (int i = 0; i < 3 && elapsed >= 2500; i++) {
+        elapsed = handle_100_in_ten();
+    }
+    ck_assert_msg(elapsed < 2500, "100 messages took %lld ms", (long long)elapsed);
 }
 END_TEST
 
