@@ -12,10 +12,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define LINES_MAX 512
-#define HEARD_MAX ((size_t)256 * 1024)
-#define CHUNK     16384
-#define TICK      20 /* ms between two looks at what the test wants */
+#define LINES_MAX     512
+#define HEARD_MAX     ((size_t)256 * 1024)
+#define CHUNK         16384
+#define RECORD_HEADER 5
+#define RECORD_MAX    (16384 + 256)
+#define TICK          20 /* ms between two looks at what the test wants */
 
 typedef struct line {
     tls_front *front;
@@ -25,6 +27,10 @@ typedef struct line {
     unsigned generation;
     SSL *session;
     size_t sent;
+    uint8_t header[RECORD_HEADER]; /* of the record that the client is sending */
+    size_t header_length;
+    size_t record_left;
+    bool begun; /* its first record */
 } line;
 
 struct tls_front {
@@ -35,7 +41,8 @@ struct tls_front {
     pthread_t acceptor;
     atomic_bool stopping;
     atomic_uint generation; /* lines of an earlier one are cut */
-    pthread_mutex_t mutex;  /* of what follows */
+    atomic_bool heard_clear;
+    pthread_mutex_t mutex; /* of what follows */
     line *lines[LINES_MAX];
     int count;
     uint8_t *heard;
@@ -84,8 +91,41 @@ static bool flush(line *self)
     return true;
 }
 
-static void remember(tls_front *front, const uint8_t *bytes, size_t length)
+/* Of the four kinds of TLS 1.x, the first of a line a handshake. */
+static bool is_record(const line *self, bool first)
 {
+    const uint8_t *header = self->header;
+    size_t length = (size_t)header[3] << 8 | header[4];
+    return header[0] >= 20 && header[0] <= 23 && (!first || header[0] == 22) && header[1] == 3 &&
+           header[2] <= 4 && length <= RECORD_MAX;
+}
+
+/* All that a client sends has to lie in records, whatever it is. */
+static void follow_records(line *self, const uint8_t *bytes, size_t length)
+{
+    for (size_t at = 0; at < length && !atomic_load(&self->front->heard_clear);) {
+        if (self->record_left > 0) {
+            size_t skipped = length - at < self->record_left ? length - at : self->record_left;
+            self->record_left -= skipped;
+            at += skipped;
+            continue;
+        }
+        self->header[self->header_length++] = bytes[at++];
+        if (self->header_length == RECORD_HEADER) {
+            self->header_length = 0;
+            self->record_left = (size_t)self->header[3] << 8 | self->header[4];
+            if (!is_record(self, !self->begun)) {
+                atomic_store(&self->front->heard_clear, true);
+            }
+            self->begun = true;
+        }
+    }
+}
+
+static void remember(line *self, const uint8_t *bytes, size_t length)
+{
+    tls_front *front = self->front;
+    follow_records(self, bytes, length);
     pthread_mutex_lock(&front->mutex);
     size_t fits =
         HEARD_MAX - front->heard_length < length ? HEARD_MAX - front->heard_length : length;
@@ -141,7 +181,7 @@ static bool take_from_client(line *self)
     if (length <= 0) {
         return false;
     }
-    remember(self->front, bytes, (size_t)length);
+    remember(self, bytes, (size_t)length);
     const tls_front_options *options = &self->front->options;
     if (options->bytes != NULL) {
         (void)send_to_client(self, options->bytes, options->length);
@@ -174,7 +214,7 @@ static void linger(line *self)
         if (length <= 0) {
             return;
         }
-        remember(self->front, bytes, (size_t)length);
+        remember(self, bytes, (size_t)length);
     }
 }
 
@@ -306,6 +346,11 @@ uint8_t *front_heard(tls_front *front, size_t *length)
     *length = front->heard_length;
     pthread_mutex_unlock(&front->mutex);
     return copy;
+}
+
+bool front_heard_clear(tls_front *front)
+{
+    return atomic_load(&front->heard_clear);
 }
 
 void front_cut(tls_front *front)

@@ -29,6 +29,8 @@ int front_port(const tls_front *front);
 int front_connections(tls_front *front); /* so far */
 /* What all clients sent so far as it came over the wire, up to 256 KiB; the caller frees. */
 uint8_t *front_heard(tls_front *front, size_t *length);
+/* A client sent a byte that was in no TLS record, or began with another than a handshake's. */
+bool front_heard_clear(tls_front *front);
 void front_cut(tls_front *front); /* hangs up on everybody */
 void front_stop(tls_front *front);
 

@@ -97,6 +97,7 @@ static void nothing_was_sent_in_clear(void)
     ck_assert_int_eq(heard[0], 22); /* a handshake record */
     ck_assert_int_eq(heard[1], 3);
     ck_assert_int_eq(heard[5], 1); /* ClientHello */
+    ck_assert(!front_heard_clear(front));
     ck_assert(!holds(heard, length, "AMQP"));
     ck_assert(!holds(heard, length, "PLAIN"));
     ck_assert(!holds(heard, length, PASSWORD));
@@ -333,6 +334,7 @@ START_TEST(a_port_for_tls_that_says_nothing_to_a_plain_client_is_suspected)
     acemq_error *error = NULL;
     start_front("server", (tls_front_options){0}); /* OpenSSL hangs up on "AMQP" without a word */
     ck_assert_int_eq(acemq_connect(url_of("amqp"), NULL, &mq, &error), ACEMQ_E_CONNECTION_LOST);
+    ck_assert(front_heard_clear(front));
     ck_assert_ptr_nonnull(strstr(acemq_error_message(error), "amqps://"));
     acemq_error_free(error);
 }
