@@ -38,11 +38,11 @@ static int64_t handle_100_in_ten(void)
 /* On a machine that is loaded it may take longer than it should, but not each time. */
 START_TEST(ten_handlers_of_200_ms_in_a_group_of_ten_handle_100_messages_in_about_2_s)
 {
-    int64_t elapsed = 2500;
-    for (int i = 0; i < 3 && elapsed >= 2500; i++) {
+    int64_t elapsed = 3000;
+    for (int i = 0; i < 5 && elapsed >= 3000; i++) {
         elapsed = handle_100_in_ten();
     }
-    ck_assert_msg(elapsed < 2500, "100 messages took %lld ms", (long long)elapsed);
+    ck_assert_msg(elapsed < 3000, "100 messages took %lld ms", (long long)elapsed);
 }
 END_TEST
 

@@ -56,13 +56,13 @@ static double processor_seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* No more than a fiftieth of a processor, which is hundreds of times what is expected. */
+/* No more than a twentieth of a processor, which is hundreds of times what is expected. */
 static void expect_rest(void)
 {
     double before = processor_seconds();
     trial_sleep(WATCHED);
     double used = processor_seconds() - before;
-    ck_assert_msg(used < WATCHED / 5e4, "%.3f s of processor time in %d ms", used, WATCHED);
+    ck_assert_msg(used < WATCHED / 2e4, "%.3f s of processor time in %d ms", used, WATCHED);
 }
 
 static void fill(const trial *self, const char *queue)
