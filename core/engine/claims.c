@@ -109,12 +109,11 @@ static ace_code make_key(ace_delivery *delivery, ace_claim *claim, ace_happening
     *judged = ACE_HAPPENED_FATAL; /* it will be the same next time */
     if (options->key == NULL) {
         ace_bytes id = delivery->envelope.id;
-        if (id.length > ACE_CLAIM_KEY_MAX) {
-            return ace_fail(error, ACE_LIMIT, "idempotency key has %zu bytes, the limit is %d",
-                            id.length, ACE_CLAIM_KEY_MAX);
+        ace_code code = ace_claim_key_check(id, error); /* before a NUL in it cuts it short */
+        if (code == ACE_OK) {
+            memcpy(claim->key, id.data, id.length);
         }
-        memcpy(claim->key, id.data, id.length);
-        return ACE_OK;
+        return code;
     }
     int length = options->key(delivery, claim->key, sizeof claim->key, options->key_user);
     claim->key[sizeof claim->key - 1] = '\0';

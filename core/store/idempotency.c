@@ -172,7 +172,7 @@ static ace_code check_store(const ace_idempotency *store, ace_error **error)
 }
 
 /* The same for all stores, also where one of them could do more. */
-static ace_code check_key(ace_bytes key, ace_error **error)
+ace_code ace_claim_key_check(ace_bytes key, ace_error **error)
 {
     ace_code code = ACE_OK;
     if (key.length == 0) {
@@ -194,7 +194,7 @@ static ace_code check_call(const ace_idempotency *store, const ace_claim_call *c
 {
     ace_code code = check_store(store, error);
     if (code == ACE_OK) {
-        code = check_key(call->key, error);
+        code = ace_claim_key_check(call->key, error);
     }
     if (code == ACE_OK && call->token != NULL &&
         (call->token[0] == '\0' || strlen(call->token) > ACE_CLAIM_TOKEN_MAX)) {

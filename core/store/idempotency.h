@@ -125,6 +125,9 @@ void ace_idempotency_release(ace_idempotency *store); /* NULL is fine */
 /* The store serves that queue from here on, unless it serves another: ACE_STATE. */
 ace_code ace_idempotency_attach(ace_idempotency *store, const char *queue, ace_error **error);
 
+/* What every store asks of a key. ACE_LIMIT, ACE_INVALID_ARGUMENT. */
+ace_code ace_claim_key_check(ace_bytes key, ace_error **error);
+
 /* `token` is written when the answer is ACE_CLAIMED. `lease` is 1 to ACE_CLAIM_LEASE_MAX. */
 ace_code ace_idempotency_claim(ace_idempotency *store, ace_bytes key, int64_t lease,
                                int64_t deadline, char token[ACE_CLAIM_TOKEN_MAX + 1],

@@ -380,6 +380,34 @@ START_TEST(a_key_of_the_caller_s_own_is_used_and_checked)
 }
 END_TEST
 
+/* Cut at the NUL, two messages would have one key, and the second one would be lost. */
+START_TEST(an_id_with_a_nul_byte_is_no_key)
+{
+    claim_bench self;
+    begin(&self, "nul", NULL);
+    start(&self);
+    static const char *const ids[] = {"a\0b", "a\0c"};
+    for (int i = 0; i < 2; i++) {
+        ace_head head = ACE_HEAD_INIT;
+        MUST(ace_table_set_bytes(&head.headers, ACE_HEADER_ID,
+                                 (ace_bytes){(const uint8_t *)ids[i], 3}, &error));
+        ace_head_seal(&head);
+        put_raw(&self.bench, self.bench.queue, "x", 1, &head);
+        ace_head_release(&head);
+    }
+    for (int i = 0; i < 2; i++) {
+        ace_delivery *dead = take_from(&self.bench, dlq(&self.bench));
+        assert_text(ace_delivery_envelope(dead)->error,
+                    "the handler reported an unprocessable message: idempotency key is not UTF-8, "
+                    "or has a NUL byte in it");
+        ace_delivery_free(dead);
+    }
+    ck_assert_uint_eq(counted(self.consumer).duplicates, 0);
+    ck_assert_int_eq(atomic_load(&self.record.calls), 0);
+    end(&self);
+}
+END_TEST
+
 START_TEST(a_store_is_not_shared_by_two_queues_without_a_key)
 {
     claim_bench self;
@@ -524,6 +552,7 @@ static void add_to_memory(TCase *tcase)
     tcase_add_test(tcase, a_confirm_that_cannot_be_made_while_the_lease_lasts_acknowledges);
     tcase_add_test(tcase, what_does_not_decode_takes_no_claim);
     tcase_add_test(tcase, a_key_of_the_caller_s_own_is_used_and_checked);
+    tcase_add_test(tcase, an_id_with_a_nul_byte_is_no_key);
     tcase_add_test(tcase, a_store_is_not_shared_by_two_queues_without_a_key);
     tcase_add_test(tcase, a_pulled_one_waits_for_a_store_that_does_not_confirm_and_blocks_nobody);
     tcase_add_test(tcase, a_claim_is_renewed_while_its_handler_runs);
