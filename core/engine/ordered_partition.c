@@ -170,6 +170,8 @@ static ace_review halt(ace_partition *partition, const ace_delivery *delivery)
                    (const char *)delivery->envelope.id.data, partition->attempts,
                    reason_of(delivery));
     forget(partition);
+    /* First: whoever learns of it may resume it at once. Closed, it goes back all the same. */
+    (void)ace_consumer_pause(consumer, NULL);
     ace_mutex_lock(&ordered->mutex);
     ace_error_free(partition->why);
     partition->why = ace_error_copy(why);
@@ -178,7 +180,6 @@ static ace_review halt(ace_partition *partition, const ace_delivery *delivery)
     ace_consumer_log(consumer, ACE_LOG_ERROR, "%s", ace_error_message(why));
     ace_consumer_tell(consumer, ACE_EVENT_ORDER, ACE_ORDER_HALTED, (uint64_t)partition->index, why);
     ace_error_free(why);
-    (void)ace_consumer_pause(consumer, NULL); /* closed: it goes back all the same */
     return ACE_REVIEW_PUT_BACK;
 }
 

@@ -28,11 +28,10 @@ static acemq_bytes bytes_of(const char *text)
     return (acemq_bytes){text, strlen(text)};
 }
 
-static acemq_connection *begin(const char *url, int64_t partitions)
+static acemq_connection *begin_with(const char *url, int64_t partitions,
+                                    const acemq_connect_options *options)
 {
-    acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
-    options.events = 1u << ACEMQ_EVENT_PARTITION_HALTED | 1u << ACEMQ_EVENT_ORDER_GAP;
-    acemq_connection *mq = connect_with(url, &options);
+    acemq_connection *mq = connect_with(url, options);
     acemq_plan *plan = NULL;
     acemq_topology *topology = acemq_topology_new();
     acemq_topology_partitioned(topology, "o", partitions);
@@ -40,6 +39,13 @@ static acemq_connection *begin(const char *url, int64_t partitions)
     acemq_plan_free(plan);
     acemq_topology_free(topology);
     return mq;
+}
+
+static acemq_connection *begin(const char *url, int64_t partitions)
+{
+    acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
+    options.events = 1u << ACEMQ_EVENT_PARTITION_HALTED | 1u << ACEMQ_EVENT_ORDER_GAP;
+    return begin_with(url, partitions, &options);
 }
 
 static acemq_bytes key_of(const acemq_message *message, void *user)
@@ -241,6 +247,42 @@ START_TEST(a_halt_and_a_gap_are_told_and_can_be_read)
 }
 END_TEST
 
+/* Whoever reads the log has seen the halt, and takes his time. */
+static void slow_log(acemq_log_level level, const char *line, void *user)
+{
+    atomic_bool *seen = user;
+    (void)level;
+    if (strstr(line, "halted at message") != NULL) {
+        atomic_store(seen, true);
+        sleep_ms(300);
+    }
+}
+
+START_TEST(a_partition_resumed_as_soon_as_its_halt_is_known_goes_on)
+{
+    static story self;
+    static atomic_bool seen;
+    acemq_connect_options connecting = ACEMQ_CONNECT_OPTIONS_INIT;
+    connecting.log_callback = slow_log;
+    connecting.log_user = &seen;
+    acemq_connection *mq = begin_with("memory://ordered-resumed", 1, &connecting);
+    acemq_ordered_options options = ACEMQ_ORDERED_OPTIONS_INIT;
+    memset(&self, 0, sizeof self);
+    atomic_store(&self.fails, 1);
+    options.partitions = 1;
+    MUST(acemq_ordered_consume(mq, "o", &options, fail_first, &self, destroyed, &self.ordered,
+                               &error));
+    publish_key(mq, "k", "first", 1);
+    AWAIT(atomic_load(&seen) && acemq_ordered_halted(self.ordered, 0, NULL) == 1);
+    MUST(acemq_ordered_resume(self.ordered, 0, &error));
+    AWAIT(atomic_load(&self.calls) == 2);
+    ck_assert_int_eq(acemq_ordered_halted(self.ordered, 0, NULL), 0);
+    ck_assert_int_eq(acemq_ordered_paused(self.ordered), 0);
+    acemq_ordered_free(self.ordered);
+    acemq_connection_free(mq);
+}
+END_TEST
+
 static acemq_outcome end_from_inside(acemq_delivery *delivery, void *user)
 {
     story *self = user;
@@ -303,6 +345,7 @@ int main(void)
     tcase_add_test(tcase, the_three_rules_choose_the_partition_by_key_header_or_function);
     tcase_add_test(tcase, ordered_consumers_refuse_what_they_cannot_do);
     tcase_add_test(tcase, a_halt_and_a_gap_are_told_and_can_be_read);
+    tcase_add_test(tcase, a_partition_resumed_as_soon_as_its_halt_is_known_goes_on);
     tcase_add_test(tcase, an_ordered_consumer_closes_from_its_handler_and_drains_elsewhere);
     tcase_add_test(tcase, closing_the_client_ends_those_who_pull_in_order);
     suite_add_tcase(suite, tcase);
