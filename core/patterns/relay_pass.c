@@ -49,6 +49,14 @@ static bool is_own_fault(ace_code code)
     }
 }
 
+/* Somewhat less than until the next look, which new messages may bring on long before: its attempts
+ * are not to be used up by them. */
+static int64_t rest_of(const ace_relay_options *options)
+{
+    int64_t look = options->every < options->lease ? options->every : options->lease;
+    return look - look / 10;
+}
+
 static void judge(ace_relay_pass *pass, leased *own, size_t at, ace_code code, ace_error *error)
 {
     ace_outbox_verdict *verdict = &own->verdicts[at];
@@ -68,6 +76,7 @@ static void judge(ace_relay_pass *pass, leased *own, size_t at, ace_code code, a
     }
     verdict->result = ACE_OUTBOX_FAILED;
     verdict->reason = ace_error_message(error);
+    verdict->rest = rest_of(pass->options);
     bool was_last = ace_outbox_is_last_attempt(pass->outbox, row);
     pass->counts.failed++;
     pass->counts.retired += was_last;
@@ -188,7 +197,7 @@ static bool prepare(leased *own)
         return false;
     }
     for (size_t i = 0; i < count; i++) {
-        own->verdicts[i] = (ace_outbox_verdict){&own->rows.rows[i], ACE_OUTBOX_GIVEN_BACK, NULL};
+        own->verdicts[i] = (ace_outbox_verdict){&own->rows.rows[i], ACE_OUTBOX_GIVEN_BACK, NULL, 0};
     }
     return true;
 }

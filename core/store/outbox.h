@@ -56,7 +56,7 @@ void ace_outbox_rows_free(ace_outbox_rows *rows); /* leaves an empty one */
 /* What became of a leased row. */
 typedef enum ace_outbox_result {
     ACE_OUTBOX_PUBLISHED,  /* marked, whoever has the lease by now */
-    ACE_OUTBOX_FAILED,     /* by its own fault: one attempt more, and the lease is given back */
+    ACE_OUTBOX_FAILED,     /* by its own fault: one attempt more, and nobody's for a while */
     ACE_OUTBOX_GIVEN_BACK, /* not its fault */
 } ace_outbox_result;
 
@@ -64,6 +64,7 @@ typedef struct ace_outbox_verdict { /* borrowed */
     const ace_outbox_row *row;
     ace_outbox_result result;
     const char *reason; /* of a failure */
+    int64_t rest;       /* ms after a failure in which nobody leases it; 0: it is given back */
 } ace_outbox_verdict;
 
 typedef enum ace_outbox_list { ACE_OUTBOX_PENDING, ACE_OUTBOX_RETIRED } ace_outbox_list;

@@ -174,8 +174,9 @@ static int mark_published(const writing *own, MDB_txn *transaction, MDB_val orde
     return result == 0 ? mdb_put(transaction, own->self->done, &done, &value, 0) : result;
 }
 
+/* `settled` has the reason of a failure as its last error, and in its lease how long it rests. */
 static int change_lease(const writing *own, MDB_cursor *cursor, MDB_val order, MDB_val state,
-                        ace_outbox_result result, ace_bytes reason)
+                        ace_outbox_result result, const ace_outbox_row *settled)
 {
     ace_outbox_row row = {.attempts = 0};
     if (!ace_outbox_state_read((ace_bytes){state.mv_data, state.mv_size}, &row) ||
@@ -186,7 +187,8 @@ static int change_lease(const writing *own, MDB_cursor *cursor, MDB_val order, M
     row.locked_until = 0;
     if (result == ACE_OUTBOX_FAILED) {
         row.attempts++;
-        row.last_error = reason;
+        row.last_error = settled->last_error;
+        row.locked_until = settled->locked_until > 0 ? own->now + settled->locked_until : 0;
     }
     return put_state(cursor, order, &row);
 }
@@ -204,7 +206,7 @@ static int settle_row(writing *own, MDB_txn *transaction, MDB_cursor *cursor, si
     order = (MDB_val){8 + row->record.id.length, key};
     return own->results[at] == ACE_OUTBOX_PUBLISHED
                ? mark_published(own, transaction, order, row)
-               : change_lease(own, cursor, order, state, own->results[at], row->last_error);
+               : change_lease(own, cursor, order, state, own->results[at], row);
 }
 
 static int settle_body(writing *own, MDB_txn *transaction)
@@ -220,7 +222,7 @@ static int settle_body(writing *own, MDB_txn *transaction)
     return result;
 }
 
-/* Copies of what is needed: id and time, and the reason in the place of the last error. */
+/* Copies of what is needed: id and time, and what change_lease() wants to know of a failure. */
 static bool copy_verdicts(writing *own, const ace_outbox_verdict *verdicts, size_t count)
 {
     own->results = calloc(count, sizeof *own->results);
@@ -229,6 +231,7 @@ static bool copy_verdicts(writing *own, const ace_outbox_verdict *verdicts, size
                                          .created = verdicts[i].row->record.created}};
         if (verdicts[i].result == ACE_OUTBOX_FAILED) {
             row.last_error = ace_outbox_cut_reason(verdicts[i].reason);
+            row.locked_until = verdicts[i].rest;
         }
         if (!ace_outbox_rows_add(&own->rows, &row)) {
             return false;

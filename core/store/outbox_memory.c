@@ -124,6 +124,8 @@ static bool settle_row(memory *self, ace_outbox_row *row, const char *owner,
         return true;
     } else if (verdict->result == ACE_OUTBOX_FAILED) {
         changed.attempts++;
+        changed.locked_until =
+            verdict->rest > 0 ? ace_clock_wall(self->outbox.clock) + verdict->rest : 0;
         changed.last_error = ace_outbox_cut_reason(verdict->reason);
     }
     return change(row, &changed);

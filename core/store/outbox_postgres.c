@@ -269,15 +269,17 @@ static ace_code settle_failed(ace_outbox *outbox, const char *owner,
     ace_bytes cut = ace_outbox_cut_reason(verdict->reason);
     char *id = ace_bytes_to_text(verdict->row->record.id);
     char *reason = ace_bytes_to_text(cut);
-    const char *values[] = {id, reason, owner};
+    number_text rest;
+    const char *values[] = {id, reason, owner, number(rest, verdict->rest)};
     uint64_t changed;
     ace_code code = id == NULL || reason == NULL
                         ? ace_fail_memory(error)
                         : change(outbox,
                                  "UPDATE {table} SET attempts = attempts + 1, last_error = $2, "
-                                 "locked_by = NULL, locked_until = NULL WHERE id = $1 AND "
-                                 "published_at IS NULL AND locked_by = $3",
-                                 values, 3, deadline, &changed, error);
+                                 "locked_by = NULL, locked_until = CASE WHEN $4::bigint > 0 THEN "
+                                 "now() + $4::bigint * interval '1 millisecond' END WHERE id = $1 "
+                                 "AND published_at IS NULL AND locked_by = $3",
+                                 values, 4, deadline, &changed, error);
     free(id);
     free(reason);
     return code;

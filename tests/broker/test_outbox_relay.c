@@ -276,6 +276,31 @@ START_TEST(a_new_message_wakes_the_relay_long_before_its_time)
 }
 END_TEST
 
+/* A queue that is made again takes a moment, in which others go on writing. */
+START_TEST(new_messages_do_not_use_up_the_attempts_of_one_that_failed)
+{
+    trial t;
+    trial_begin(&t, _i);
+    const char *queue = trial_queue(&t, "busy", ACEMQ_QUEUE_CLASSIC);
+    acemq_outbox *outbox = memory_outbox(10);
+    acemq_relay *self = NULL;
+    int64_t begun = trial_now();
+    trial_must(acemq_relay_start(t.mq, outbox, NULL, &self, trial_error()));
+    enqueue(outbox, "nobody.has.this.queue", "unroutable");
+    char id[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(id, sizeof id, "m-%03d", i);
+        enqueue(outbox, queue, id);
+        trial_wait_ready(&t, queue, (uint64_t)i + 1, PATIENCE);
+    }
+    ck_assert_uint_ge(counted(self).failed, 1);
+    ck_assert_uint_le(counted(self).failed, 1 + (uint64_t)(trial_now() - begun) / 900);
+    acemq_relay_free(self);
+    acemq_outbox_free(outbox);
+    trial_end(&t);
+}
+END_TEST
+
 START_TEST(what_an_outbox_cannot_keep_is_refused_by_name)
 {
     trial t;
@@ -364,6 +389,7 @@ int main(void)
     tcase_add_loop_test(tcase, a_new_message_wakes_the_relay_long_before_its_time, TRIAL_MEMORY,
                         TRIAL_BROKERS);
     tcase_add_test(tcase, a_paused_client_uses_no_attempt);
+    tcase_add_test(tcase, new_messages_do_not_use_up_the_attempts_of_one_that_failed);
     tcase_add_test(tcase, what_an_outbox_cannot_keep_is_refused_by_name);
     suite_add_tcase(suite, tcase);
     return trial_run(suite);

@@ -145,7 +145,7 @@ static inline void settle(fixture *self, const char *owner, const ace_outbox_row
 {
     ace_outbox_verdict verdicts[100];
     for (size_t i = 0; i < rows->count; i++) {
-        verdicts[i] = (ace_outbox_verdict){&rows->rows[i], result, "no queue took it"};
+        verdicts[i] = (ace_outbox_verdict){&rows->rows[i], result, "no queue took it", 0};
     }
     ck_assert_int_eq(
         ace_outbox_settle(self->outbox, owner, verdicts, rows->count, after(PATIENCE), NULL),

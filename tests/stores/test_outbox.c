@@ -191,6 +191,28 @@ START_TEST(a_row_that_failed_its_attempts_is_retired_listed_and_releasable)
 }
 END_TEST
 
+START_TEST(a_row_that_failed_may_rest_and_is_nobody_s_until_then)
+{
+    fixture f;
+    open_outbox(&f, _i);
+    add(&f, "a", 1);
+    add(&f, "b", 2);
+    ace_outbox_rows rows = lease(&f, "me", 60000, 1);
+    const ace_outbox_verdict failed = {&rows.rows[0], ACE_OUTBOX_FAILED, "no queue took it", 1500};
+    ck_assert_int_eq(ace_outbox_settle(f.outbox, "me", &failed, 1, after(PATIENCE), NULL), ACE_OK);
+    ace_outbox_rows_free(&rows);
+    leases(&f, "me", "b");
+    lists(&f, ACE_OUTBOX_PENDING, "a,b");
+    ck_assert_uint_eq(count(&f).pending, 2);
+    usleep(1600000);
+    rows = lease(&f, "you", 60000, 10);
+    ck_assert_str_eq(ids_of(&rows), "a");
+    ck_assert_int_eq(rows.rows[0].attempts, 1);
+    ace_outbox_rows_free(&rows);
+    close_outbox(&f);
+}
+END_TEST
+
 START_TEST(what_is_given_back_used_no_attempt)
 {
     fixture f;
@@ -239,9 +261,9 @@ START_TEST(verdicts_of_one_batch_are_told_apart)
     memset(reason, 'x', sizeof reason - 1);
     memcpy(reason + ACE_OUTBOX_ERROR - 1, "\xc3\xa9", 2); /* a character over the limit */
     reason[sizeof reason - 1] = '\0';
-    const ace_outbox_verdict verdicts[] = {{&rows.rows[0], ACE_OUTBOX_PUBLISHED, NULL},
-                                           {&rows.rows[1], ACE_OUTBOX_FAILED, reason},
-                                           {&rows.rows[2], ACE_OUTBOX_GIVEN_BACK, NULL}};
+    const ace_outbox_verdict verdicts[] = {{&rows.rows[0], ACE_OUTBOX_PUBLISHED, NULL, 0},
+                                           {&rows.rows[1], ACE_OUTBOX_FAILED, reason, 0},
+                                           {&rows.rows[2], ACE_OUTBOX_GIVEN_BACK, NULL, 0}};
     ck_assert_int_eq(ace_outbox_settle(f.outbox, "me", verdicts, 3, after(PATIENCE), NULL), ACE_OK);
     ace_outbox_rows_free(&rows);
     rows = lease(&f, "me", 60000, 10);
@@ -335,6 +357,7 @@ int main(void)
     tcase_add_loop_test(all, what_is_published_is_marked_and_purged_by_age, 0, KINDS);
     tcase_add_loop_test(all, a_row_that_failed_its_attempts_is_retired_listed_and_releasable, 0,
                         KINDS);
+    tcase_add_loop_test(all, a_row_that_failed_may_rest_and_is_nobody_s_until_then, 0, KINDS);
     tcase_add_loop_test(all, what_is_given_back_used_no_attempt, 0, KINDS);
     tcase_add_loop_test(all, a_late_owner_changes_nothing_but_what_it_published, 0, KINDS);
     tcase_add_loop_test(all, verdicts_of_one_batch_are_told_apart, 0, KINDS);
