@@ -424,14 +424,19 @@ static bool is_address(const char *name)
     return inet_pton(AF_INET, name, space) == 1 || inet_pton(AF_INET6, name, space) == 1;
 }
 
-/* What is verified, and what is asked for where the broker has several certificates. */
+/* What is verified, and what is asked for where the broker has several certificates. A name that
+ * is empty the library would verify as any, and one with a dot in front as all that end so. */
 static bool set_names(tls_stream *self, bool is_told)
 {
+    if (self->name[0] == '\0' || self->name[0] == '.') {
+        return false;
+    }
     X509_VERIFY_PARAM *wanted = SSL_get0_param(self->session);
     if (is_address(self->name)) {
         return X509_VERIFY_PARAM_set1_ip_asc(wanted, self->name) == 1;
     }
-    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                                X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     return X509_VERIFY_PARAM_set1_host(wanted, self->name, 0) == 1 &&
            (!is_told || SSL_set_tlsext_host_name(self->session, self->name) == 1);
 }
@@ -472,7 +477,8 @@ ace_code ace_tls_open(ace_stream *inner, const ace_tls_context *context, const c
     ERR_clear_error();
     if (!whole) {
         tls_close(&self->stream);
-        return ace_fail(error, ACE_TLS, "TLS with %s cannot be begun", host);
+        return ace_fail(error, ACE_TLS, "TLS with %s cannot be begun: is %s a host's name?", host,
+                        context->server_name == NULL ? host : context->server_name);
     }
     *stream = &self->stream;
     return ACE_OK;

@@ -305,6 +305,26 @@ START_TEST(each_refusal_is_an_error_of_its_own_and_leaves_no_descriptor)
 END_TEST
 
 /* The login goes out in the same breath as the end of the handshake: not even then. */
+/* Names that a certificate does not hold in so many words: in the subject of one that holds none,
+ * by the end of one, or by nothing at all once what stands behind % was taken off. */
+START_TEST(only_a_name_that_the_certificate_holds_counts)
+{
+    static const struct {
+        const char *certificate;
+        const char *name;
+    } rows[] = {{"client", "client"}, {"wrong-host", ".example"}, {"wrong-host", "%:"}};
+    acemq_connect_options options = trusting();
+    acemq_connection *mq = NULL;
+    acemq_error *error = NULL;
+    options.server_name = rows[_i].name;
+    start_front(rows[_i].certificate, (tls_front_options){0});
+    acemq_status status = acemq_connect(url_of("amqps"), &options, &mq, &error);
+    ck_assert_msg(status == ACEMQ_E_TLS_NAME || status == ACEMQ_E_TLS, "%s: %s",
+                  acemq_error_name(error), acemq_error_message(error));
+    acemq_error_free(error);
+}
+END_TEST
+
 START_TEST(a_client_that_is_refused_has_shown_no_password)
 {
     acemq_connection *mq = NULL;
@@ -527,6 +547,7 @@ int main(void)
     tcase_add_checked_fixture(refused, begin, end);
     tcase_add_loop_test(refused, each_refusal_is_an_error_of_its_own_and_leaves_no_descriptor, 0,
                         COUNT(refusals));
+    tcase_add_loop_test(refused, only_a_name_that_the_certificate_holds_counts, 0, 3);
     tcase_add_test(refused, a_client_that_is_refused_has_shown_no_password);
     tcase_add_test(refused, a_plain_client_at_a_port_for_tls_is_told_so);
     tcase_add_test(refused, a_port_for_tls_that_says_nothing_to_a_plain_client_is_suspected);
