@@ -65,6 +65,33 @@ static ace_code run(ace_outbox *outbox, const char *format, const char *const *v
 
 /* --- adding --- */
 
+/* What leaves the caller's connection is ours: text in UTF-8, which its server would take for that
+ * of another encoding and turn into something else. */
+static ace_code check_encoding(const struct pg_conn *connection, ace_error **error)
+{
+    const ace_postgres_library *library = ace_postgres_library_get(error);
+    if (library == NULL) {
+        return ACE_UNSUPPORTED;
+    }
+    const char *encoding = library->parameter_status(connection, "client_encoding");
+    if (encoding == NULL || strcmp(encoding, "UTF8") == 0 || strcmp(encoding, "SQL_ASCII") == 0) {
+        return ACE_OK;
+    }
+    ace_code code = ace_fail(error, ACE_INVALID_ARGUMENT,
+                             "the connection's client_encoding is %s, it must be UTF8", encoding);
+    ace_error_field(error, "connection", 0);
+    return code;
+}
+
+static ace_code add_on(struct pg_conn *connection, const char *statement, const char *const *values,
+                       ace_postgres_answer *answer, ace_error **error)
+{
+    ace_code code = check_encoding(connection, error);
+    return code == ACE_OK ? ace_postgres_run_on(connection, statement, values,
+                                                ACE_OUTBOX_PARAMETERS, answer, error)
+                          : code;
+}
+
 static ace_code add(ace_outbox *outbox, const ace_outbox_record *record, void *transaction,
                     int64_t deadline, ace_error **error)
 {
@@ -82,8 +109,7 @@ static ace_code add(ace_outbox *outbox, const ace_outbox_record *record, void *t
     code = transaction == NULL
                ? ace_postgres_run(of(outbox)->postgres, statement.text, values,
                                   ACE_OUTBOX_PARAMETERS, false, deadline, &answer, error)
-               : ace_postgres_run_on(transaction, statement.text, values, ACE_OUTBOX_PARAMETERS,
-                                     &answer, error);
+               : add_on(transaction, statement.text, values, &answer, error);
     if (code == ACE_OK && answer.affected == 0) {
         code = ace_outbox_fail_known(record, error);
     }

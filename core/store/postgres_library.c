@@ -13,6 +13,7 @@ static const struct {
     {"PQconnectPoll", offsetof(ace_postgres_library, connect_poll)},
     {"PQstatus", offsetof(ace_postgres_library, status)},
     {"PQtransactionStatus", offsetof(ace_postgres_library, transaction_status)},
+    {"PQparameterStatus", offsetof(ace_postgres_library, parameter_status)},
     {"PQerrorMessage", offsetof(ace_postgres_library, error_message)},
     {"PQsocket", offsetof(ace_postgres_library, socket)},
     {"PQfinish", offsetof(ace_postgres_library, finish)},

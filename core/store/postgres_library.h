@@ -45,6 +45,7 @@ typedef struct ace_postgres_library {
     int (*connect_poll)(struct pg_conn *connection);
     int (*status)(const struct pg_conn *connection);
     int (*transaction_status)(const struct pg_conn *connection);
+    const char *(*parameter_status)(const struct pg_conn *connection, const char *name);
     char *(*error_message)(const struct pg_conn *connection);
     int (*socket)(const struct pg_conn *connection);
     void (*finish)(struct pg_conn *connection);

@@ -226,6 +226,36 @@ START_TEST(a_message_exists_exactly_when_the_callers_connection_commits)
 }
 END_TEST
 
+/* Its server would take each byte of a text for a character. */
+START_TEST(a_callers_connection_that_does_not_speak_utf8_is_refused)
+{
+    fixture f;
+    const ace_postgres_library *library;
+    open_outbox(&f, POSTGRES);
+    struct pg_conn *connection = connect_to_postgres(&library);
+    acemq_message *message = acemq_message_text("\xc3\xa9");
+    acemq_error *error = NULL;
+    say(connection, "SET client_encoding = 'LATIN1'");
+    ck_assert_int_eq(
+        acemq_outbox_enqueue_postgres(f.outbox, connection, "", "q", message, NULL, &error),
+        ACEMQ_E_INVALID_ARGUMENT);
+    ck_assert_ptr_nonnull(strstr(acemq_error_message(error), "LATIN1"));
+    ck_assert_str_eq(acemq_error_field(error), "connection");
+    acemq_error_free(error);
+    say(connection, "SET client_encoding = 'UTF8'");
+    ck_assert_int_eq(
+        acemq_outbox_enqueue_postgres(f.outbox, connection, "", "q", message, NULL, NULL),
+        ACEMQ_OK);
+    ace_outbox_rows rows = lease(&f, "me", 60000, 10);
+    ck_assert_uint_eq(rows.count, 1);
+    ck_assert(ace_bytes_equal_text(rows.rows[0].record.body, "\xc3\xa9"));
+    ace_outbox_rows_free(&rows);
+    acemq_message_free(message);
+    library->finish(connection);
+    close_outbox(&f);
+}
+END_TEST
+
 START_TEST(the_statement_and_its_parameters_are_enough_for_another_driver)
 {
     fixture f;
@@ -311,6 +341,7 @@ int main(void)
     tcase_add_test(all, our_own_map_grows);
     tcase_add_test(all, a_read_only_folder_is_an_error);
     tcase_add_test(all, a_message_exists_exactly_when_the_callers_connection_commits);
+    tcase_add_test(all, a_callers_connection_that_does_not_speak_utf8_is_refused);
     tcase_add_test(all, the_statement_and_its_parameters_are_enough_for_another_driver);
     tcase_add_test(all, a_table_of_other_columns_is_refused_by_its_first_difference);
     tcase_add_test(all, a_dropped_connection_is_made_again_and_nothing_is_taken_for_done);

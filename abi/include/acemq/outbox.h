@@ -95,8 +95,8 @@ ACEMQ_API acemq_status acemq_outbox_enqueue_lmdb(acemq_outbox *outbox, struct MD
                                                  char id[ACEMQ_OUTBOX_ID_SIZE],
                                                  acemq_error **error);
 /** On the caller's connection to the database that has the table, in whatever transaction is open
- * there; blocks as the connection does. Errors as above; ACEMQ_E_STATE for another kind of outbox.
- */
+ * there; blocks as the connection does. Its client_encoding must be UTF8. Errors as above;
+ * ACEMQ_E_STATE for another kind of outbox. */
 ACEMQ_API acemq_status acemq_outbox_enqueue_postgres(
     acemq_outbox *outbox, struct pg_conn *connection, const char *exchange, const char *routing_key,
     const acemq_message *message, char id[ACEMQ_OUTBOX_ID_SIZE], acemq_error **error);
