@@ -324,6 +324,10 @@ static void wait_over(ace_delivery *delivery)
         ace_hop_send(delivery, ace_hops_target(consumer, ACE_HOP_OWN_QUEUE, NULL));
         return;
     case ACE_DELIVERY_DELAYED:
+        if (delivery->settlement.outcome == NULL) { /* held unread: nobody judged it */
+            ace_settle_return(delivery);
+            return;
+        }
         ace_watch_settled(delivery);
         finish_requeued(delivery, delivery->settlement.counters);
         return;

@@ -139,6 +139,32 @@ START_TEST(what_was_left_unread_goes_back_when_it_was_held_long_enough_and_when_
 }
 END_TEST
 
+START_TEST(what_was_left_unread_counts_as_no_outcome)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    peer_begin(p);
+    set_body_limit(p, 3);
+    ace_metrics *metrics = NULL;
+    MUST(ace_metrics_new(100, NULL, NULL, NULL, &metrics, &error));
+    MUST(ace_connection_measure(p->connection, metrics, &error));
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(to_deliver, 1);
+    AWAIT(counted(consumer).waiting == 1);
+    MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+    AWAIT(went_back(p, 1));
+    ace_buffer text = ACE_BUFFER_INIT;
+    MUST(ace_metrics_prometheus(metrics, &text, &error));
+    ck_assert(ace_buffer_append(&text, "", 1));
+    ck_assert_msg(strstr((char *)text.data, "acemq_consume_total{") == NULL, "%s", text.data);
+    ace_buffer_free(&text);
+    ace_consumer_release(consumer);
+    peer_end(p);
+    ace_metrics_release(metrics);
+}
+END_TEST
+
 START_TEST(a_window_full_of_what_is_left_unread_is_replaced)
 {
     consumer_peer peer;
@@ -199,6 +225,7 @@ int main(void)
     tcase_add_test(
         tcase,
         what_was_left_unread_goes_back_when_it_was_held_long_enough_and_when_the_consumer_closes);
+    tcase_add_test(tcase, what_was_left_unread_counts_as_no_outcome);
     tcase_add_test(tcase, a_window_full_of_what_is_left_unread_is_replaced);
     tcase_add_test(tcase, bodies_beyond_twice_the_byte_limit_go_back_unread);
     suite_add_tcase(suite, tcase);
