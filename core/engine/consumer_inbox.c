@@ -152,6 +152,21 @@ void ace_inbox_empty(ace_inbox *inbox, ace_list *left)
     ace_mutex_unlock(&inbox->mutex);
 }
 
+bool ace_inbox_take_back(ace_inbox *inbox, const ace_delivery *delivery)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_link_node *node = ace_list_first(&inbox->ready);
+    while (node != NULL && node != &delivery->queue) {
+        node = ace_list_next(&inbox->ready, node);
+    }
+    if (node != NULL) {
+        ace_list_remove(&inbox->ready, node);
+        show(inbox);
+    }
+    ace_mutex_unlock(&inbox->mutex);
+    return node != NULL;
+}
+
 ace_delivery *ace_inbox_take_first(ace_inbox *inbox)
 {
     ace_link_node *node = ace_list_take_first(&inbox->ready);

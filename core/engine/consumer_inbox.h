@@ -56,6 +56,9 @@ void ace_inbox_close(ace_inbox *inbox, ace_error *why, ace_list *left);
 /* Hands over what nobody took, and stays open. */
 void ace_inbox_empty(ace_inbox *inbox, ace_list *left);
 
+/* Nobody is to take it any more, with its reference. False: somebody has, or may. */
+bool ace_inbox_take_back(ace_inbox *inbox, const ace_delivery *delivery);
+
 /* The next, with its reference; NULL. It is held from here on. With the inbox locked. */
 ace_delivery *ace_inbox_take_first(ace_inbox *inbox);
 /* Its receiver is done with it. Again is fine. */

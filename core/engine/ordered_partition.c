@@ -60,6 +60,9 @@ static ace_outcome lend(ace_partition *partition, ace_delivery *delivery)
         partition->handed_back = true;
     } else if (!ace_order_await_answer(delivery->consumer, delivery)) {
         partition->handed_back = true; /* in vain: its channel is gone */
+        if (ace_inbox_take_back(&ordered->handouts, view)) {
+            ace_delivery_unref(view); /* the inbox's */
+        }
     } else {
         partition->handed_back = delivery->verdict.put_back_unchanged;
     }

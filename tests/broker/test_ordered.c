@@ -2,6 +2,7 @@
 #include "broker/group_fixture.h"
 #include "contract/partition.h"
 #include "engine/ordered.h"
+#include "engine/ordered_state.h"
 
 #define KEYS 5
 
@@ -441,6 +442,50 @@ START_TEST(pulled_messages_come_in_order_and_again_after_a_failure)
 }
 END_TEST
 
+static void cut_now(void *user)
+{
+    ace_error *error = NULL;
+    (void)ace_fail(&error, ACE_CONNECTION_LOST, "cut by the test");
+    ace_link_fail(user, error);
+}
+
+static size_t offered(ace_ordered *ordered)
+{
+    ace_mutex_lock(&ordered->handouts.mutex);
+    size_t count = ordered->handouts.ready.count;
+    ace_mutex_unlock(&ordered->handouts.mutex);
+    return count;
+}
+
+/* While nobody pulls, connections come and go: what was on them is offered no more. */
+START_TEST(what_nobody_pulled_goes_with_its_channel)
+{
+    consume_bench bench;
+    ace_policy policy = ace_policy_fixed(2, 10);
+    open_bench(&bench, "offered", 1);
+    ace_ordered_options options = ordered_options(&bench, NULL, &policy, 1, ACE_ORDER_STOP);
+    options.consumer.handler = NULL;
+    options.consumer.destructor = NULL;
+    ace_ordered *ordered = open_ordered(bench.connection, &options);
+    ace_link *link = bench.connection->consuming;
+    put_keyed(&bench, 1, 0, 0);
+    for (int i = 0; i < 3; i++) {
+        uint64_t delivered = ordered_counts(ordered).delivered;
+        AWAIT(offered(ordered) == 1);
+        ck_assert(ace_loop_call(ace_link_loop(link), cut_now, link));
+        AWAIT(ordered_counts(ordered).delivered > delivered);
+    }
+    AWAIT(offered(ordered) == 1);
+    ace_delivery *pulled = NULL;
+    MUST(ace_ordered_next(ordered, soon(), NULL, &pulled, &error));
+    MUST(ace_delivery_settle(pulled, ACE_ACCEPTED, NULL, &error));
+    ace_delivery_free(pulled);
+    AWAIT(ordered_counts(ordered).acknowledged == 1);
+    ace_ordered_release(ordered);
+    close_bench(&bench, 1);
+}
+END_TEST
+
 START_TEST(without_all_its_queues_it_does_not_open_and_handles_nothing)
 {
     static order_log log;
@@ -475,6 +520,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, the_order_of_each_key_holds_while_consumers_join_and_leave);
     tcase_add_test(tcase, closing_during_a_wait_leaves_the_message_first_in_its_queue);
     tcase_add_test(tcase, pulled_messages_come_in_order_and_again_after_a_failure);
+    tcase_add_test(tcase, what_nobody_pulled_goes_with_its_channel);
     tcase_add_test(tcase, without_all_its_queues_it_does_not_open_and_handles_nothing);
 }
 
