@@ -146,14 +146,69 @@ static void publish_fresh(ace_relay_pass *pass, leased *own)
     send_together(pass, own, count);
 }
 
+static void publish_alone(ace_relay_pass *pass, leased *own, size_t at)
+{
+    if (encode(pass, own, at)) {
+        own->order[0] = &own->publishes[at];
+        send_together(pass, own, 1);
+    }
+}
+
+static int64_t now(void)
+{
+    return ace_clock_monotonic(ace_clock_system());
+}
+
+/* What starts later could not be marked within the lease. */
+static int64_t latest_start(const ace_relay_pass *pass, const leased *own)
+{
+    return own->until - pass->options->lease / 2;
+}
+
+static bool is_cut_off(const leased *own, size_t at)
+{
+    return own->errors[at] != NULL && ace_error_code(own->errors[at]) == ACE_UNKNOWN_OUTCOME;
+}
+
+/* Whether all that went wrong is that rows made the broker close the channel. */
+static bool is_rows_doing(const leased *own)
+{
+    bool has_culprit = false;
+    for (size_t i = 0; i < own->rows.count; i++) {
+        ace_code code = own->errors[i] == NULL ? ACE_OK : ace_error_code(own->errors[i]);
+        has_culprit = has_culprit || code == ACE_NOT_FOUND || code == ACE_ACCESS_REFUSED;
+        if (code != ACE_OK && !is_own_fault(code) && code != ACE_UNKNOWN_OUTCOME) {
+            return false;
+        }
+    }
+    return has_culprit;
+}
+
+/* Those that one of the others took the channel from go once more, each by itself. */
+static void publish_cut_off(ace_relay_pass *pass, leased *own)
+{
+    if (!own->broken || !is_rows_doing(own)) {
+        return;
+    }
+    own->broken = false;
+    for (size_t i = 0; i < own->rows.count && !own->broken; i++) {
+        if (is_cut_off(own, i) && now() < latest_start(pass, own)) {
+            ace_error_free(own->errors[i]);
+            own->errors[i] = NULL;
+            ace_publish_clear(&own->publishes[i]);
+            publish_alone(pass, own, i);
+        }
+    }
+}
+
+/* Where each costs a channel that takes its time, and the next look is for new ones as well. */
 static void publish_failed_before(ace_relay_pass *pass, leased *own)
 {
-    int64_t half = own->until - pass->options->lease / 2;
+    int64_t end = ace_deadline_after(pass->options->every);
+    end = end < latest_start(pass, own) ? end : latest_start(pass, own);
     for (size_t i = 0; i < own->rows.count && !own->broken; i++) {
-        bool in_time = ace_clock_monotonic(ace_clock_system()) < half;
-        if (own->rows.rows[i].attempts > 0 && in_time && encode(pass, own, i)) {
-            own->order[0] = &own->publishes[i];
-            send_together(pass, own, 1);
+        if (own->rows.rows[i].attempts > 0 && now() < end) {
+            publish_alone(pass, own, i);
         }
     }
 }
@@ -170,8 +225,7 @@ static bool settle(ace_relay_pass *pass, const leased *own)
         if (code == ACE_OK) {
             return true;
         }
-        int64_t now = ace_clock_monotonic(ace_clock_system());
-        bool goes_on = now + wait < own->until && !ace_cancel_fired(pass->cancel);
+        bool goes_on = now() + wait < own->until && !ace_cancel_fired(pass->cancel);
         ace_log_write(log_of(pass), ACE_LOG_ERROR, "outbox: %zu rows cannot be marked%s: %s",
                       own->rows.count,
                       goes_on ? ", trying again" : "; what was published will be again",
@@ -238,6 +292,7 @@ static ace_relay_outcome run_leased(ace_relay_pass *pass, leased *own)
         return ACE_RELAY_BACK_OFF; /* the lease ends by itself */
     }
     publish_fresh(pass, own);
+    publish_cut_off(pass, own);
     publish_failed_before(pass, own);
     if (!settle(pass, own) || own->broken) {
         return ACE_RELAY_BACK_OFF;

@@ -178,6 +178,41 @@ START_TEST(a_row_for_an_exchange_that_is_missing_takes_nobody_with_it_for_good)
 }
 END_TEST
 
+/* It closes the channel under what else is on it. */
+START_TEST(what_a_missing_exchange_took_the_channel_from_goes_in_the_same_pass)
+{
+    trial t;
+    trial_begin(&t, _i);
+    const char *queue = trial_queue(&t, "pass", ACEMQ_QUEUE_CLASSIC);
+    acemq_outbox *outbox = memory_outbox(1);
+    acemq_relay_options options = ACEMQ_RELAY_OPTIONS_INIT;
+    char id[16];
+    for (int i = 0; i < 20; i++) {
+        snprintf(id, sizeof id, "m-%03d", i);
+        enqueue(outbox, queue, id);
+        if (i == 9) {
+            acemq_message *message = acemq_message_text("lost");
+            trial_must(acemq_outbox_enqueue(outbox, "no.such.exchange", "k", message, PATIENCE,
+                                            NULL, trial_error()));
+            acemq_message_free(message);
+        }
+    }
+    options.every = 24 * ACEMQ_HOUR;
+    acemq_relay *self = NULL;
+    trial_must(acemq_relay_start(t.mq, outbox, &options, &self, trial_error()));
+    int64_t end = trial_now() + PATIENCE;
+    while (counted(self).published < 20 && trial_now() < end) {
+        trial_sleep(10);
+    }
+    ck_assert_uint_eq(counted(self).published, 20);
+    ck_assert_uint_eq(counted(self).passes, 1);
+    ck_assert_uint_eq(counts_of(outbox).retired, 1);
+    acemq_relay_free(self);
+    acemq_outbox_free(outbox);
+    trial_end(&t);
+}
+END_TEST
+
 START_TEST(two_relays_publish_each_message_once_and_all_in_all)
 {
     trial t;
@@ -388,6 +423,8 @@ int main(void)
                         TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_loop_test(tcase, a_new_message_wakes_the_relay_long_before_its_time, TRIAL_MEMORY,
                         TRIAL_BROKERS);
+    tcase_add_loop_test(tcase, what_a_missing_exchange_took_the_channel_from_goes_in_the_same_pass,
+                        TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_test(tcase, a_paused_client_uses_no_attempt);
     tcase_add_test(tcase, new_messages_do_not_use_up_the_attempts_of_one_that_failed);
     tcase_add_test(tcase, what_an_outbox_cannot_keep_is_refused_by_name);
