@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define MOST_IN_MILLIONTHS 9e12 /* that an int64_t counts */
+
 static bool write_escaped(ace_buffer *text, const char *value)
 {
     bool ok = true;
@@ -49,6 +51,9 @@ static bool write_labels(ace_buffer *text, const ace_series *series, const char 
 /* Not by printf's fractions, whose point is the locale's. Microseconds are as fine as it gets. */
 static bool write_decimal(ace_buffer *text, double number)
 {
+    if (number > MOST_IN_MILLIONTHS || number < -MOST_IN_MILLIONTHS) {
+        return ace_buffer_format(text, "%.0f", number);
+    }
     int64_t millionths = (int64_t)(number * 1e6 + (number < 0 ? -0.5 : 0.5));
     int64_t whole = millionths / 1000000;
     int fraction = (int)(millionths % 1000000);
