@@ -3,6 +3,7 @@
 #define ACE_BASE_MEMORY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #define ACE_CACHE_LINE 64
 
@@ -10,7 +11,7 @@
 static inline void ace_memory_call(const void *start, size_t size)
 {
     for (size_t offset = 0; offset < size; offset += ACE_CACHE_LINE) {
-        __builtin_prefetch((const char *)start + offset, 1);
+        __builtin_prefetch((const void *)((uintptr_t)start + offset), 1);
     }
 }
 
