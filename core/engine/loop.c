@@ -1,47 +1,16 @@
-#include "engine/loop.h"
-
-#include "base/thread.h"
+#include "engine/loop_record.h"
 #include "engine/waiter.h"
 
 #include <errno.h>
-#include <poll.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-typedef enum loop_rest {
-    LOOP_AWAKE,
-    LOOP_HURRIED, /* awake, and what was posted meanwhile waits for nothing */
-    LOOP_DOZING,  /* in poll, or about to be; looks for tasks by itself within ACE_LOOP_DOZE */
-    LOOP_ASLEEP,  /* the same until it is woken */
-} loop_rest;
-
-struct ace_loop {
-    ace_clock *clock;
-    ace_thread thread;
-    int wake;                   /* an eventfd */
-    _Atomic(ace_task *) posted; /* newest first; &ended once the loop takes nothing more */
-    atomic_int rest;            /* loop_rest */
-    atomic_bool company;        /* something was posted that may wait for more */
-    bool dozes;                 /* such things come one after the other at present */
-    bool stopping;
-    bool abandoned;
-    int64_t now;
-    ace_timer_heap timers;
-    ace_list watches;
-    ace_list deferred;
-    struct pollfd *polled; /* [0] is the eventfd */
-    ace_watch **polled_watches;
-    size_t polled_capacity;
-    size_t polled_count;
-};
-
 static ace_task ended;
 static _Thread_local ace_loop *current;
 
-static void write_wake(ace_loop *loop)
+void ace_loop_stir(ace_loop *loop)
 {
     const uint64_t one = 1;
     /* It fails only where the counter is full, and then the loop wakes anyway. */
@@ -51,7 +20,7 @@ static void write_wake(ace_loop *loop)
 
 static void clock_advanced(void *user)
 {
-    write_wake(user);
+    ace_loop_stir(user);
 }
 
 static bool push(ace_loop *loop, ace_task *task)
@@ -66,10 +35,13 @@ static bool push(ace_loop *loop, ace_task *task)
     return true;
 }
 
-static void wake(ace_loop *loop)
+void ace_loop_wake(ace_loop *loop)
 {
-    if (atomic_exchange(&loop->rest, LOOP_HURRIED) > LOOP_HURRIED) {
-        write_wake(loop);
+    int before = atomic_exchange(&loop->rest, LOOP_HURRIED);
+    if (before == LOOP_FREE) {
+        ace_loop_give(loop);
+    } else if (before > LOOP_HURRIED) {
+        ace_loop_stir(loop);
     }
 }
 
@@ -77,7 +49,7 @@ bool ace_loop_post(ace_loop *loop, ace_task *task)
 {
     bool pushed = push(loop, task);
     if (pushed) {
-        wake(loop);
+        ace_loop_wake(loop);
     }
     return pushed;
 }
@@ -94,23 +66,30 @@ bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
     ace_loop_expect(loop);
     bool pushed = push(loop, task);
     /* Falling asleep it sees the task, or this sees it asleep. */
-    if (pushed && atomic_load(&loop->rest) == LOOP_ASLEEP) {
-        wake(loop);
+    if (pushed && atomic_load(&loop->rest) >= LOOP_ASLEEP) {
+        ace_loop_wake(loop);
     }
     return pushed;
+}
+
+bool ace_loop_has_posts(ace_loop *loop)
+{
+    ace_task *head = atomic_load(&loop->posted);
+    return head != NULL && head != &ended;
 }
 
 void ace_loop_hurry(ace_loop *loop)
 {
     atomic_store(&loop->company, false);
-    ace_task *head = atomic_load(&loop->posted);
-    if (head != NULL && head != &ended) {
-        wake(loop);
+    if (ace_loop_has_posts(loop)) {
+        ace_loop_wake(loop);
     }
 }
 
-static ace_task *in_order_of_posting(ace_task *newest)
+/* After this none that was posted before is left there. */
+void ace_loop_take(ace_loop *loop)
 {
+    ace_task *newest = atomic_exchange(&loop->posted, NULL);
     ace_task *oldest = NULL;
     while (newest != NULL) {
         ace_task *next = newest->next;
@@ -118,12 +97,17 @@ static ace_task *in_order_of_posting(ace_task *newest)
         oldest = newest;
         newest = next;
     }
-    return oldest;
+    ace_task **place = &loop->taken;
+    while (*place != NULL) {
+        place = &(*place)->next;
+    }
+    *place = oldest;
 }
 
 static void run_tasks(ace_loop *loop)
 {
-    ace_task *task = in_order_of_posting(atomic_exchange(&loop->posted, NULL));
+    ace_task *task = loop->taken;
+    loop->taken = NULL;
     while (task != NULL) {
         ace_task *next = task->next; /* the task may be gone after its run */
         task->run(task);
@@ -187,9 +171,14 @@ static void list_polled(ace_loop *loop)
     }
 }
 
+static int sooner(int timeout, int other)
+{
+    return timeout < 0 || (other >= 0 && other < timeout) ? other : timeout;
+}
+
 /* How long to poll. Whatever is posted from here on wakes the loop, or is found within that time.
  */
-static int lie_down(ace_loop *loop)
+static int lie_down(ace_loop *loop, int64_t deadline)
 {
     int awake = LOOP_AWAKE;
     loop->dozes = atomic_exchange(&loop->company, false) || loop->dozes;
@@ -199,17 +188,18 @@ static int lie_down(ace_loop *loop)
         loop->dozes = false; /* whoever hurries has nothing more to post for the present */
     }
     bool found = !loop->dozes && atomic_load(&loop->posted) != NULL;
-    if (hurried || found || !ace_list_empty(&loop->deferred)) {
+    if (hurried || found || loop->taken != NULL || !ace_list_empty(&loop->deferred)) {
         return 0;
     }
     int timeout = ace_clock_poll_timeout(loop->clock, ace_timer_next(&loop->timers));
-    return loop->dozes && (timeout < 0 || timeout > ACE_LOOP_DOZE) ? ACE_LOOP_DOZE : timeout;
+    timeout = sooner(timeout, ace_clock_poll_timeout(ace_clock_system(), deadline));
+    return loop->dozes ? sooner(timeout, ACE_LOOP_DOZE) : timeout;
 }
 
-static void sleep_until_ready(ace_loop *loop)
+void ace_loop_sleep(ace_loop *loop, int64_t deadline)
 {
     list_polled(loop);
-    int timeout = lie_down(loop);
+    int timeout = lie_down(loop, deadline);
     int ready = poll(loop->polled, (nfds_t)loop->polled_count, timeout);
     atomic_store(&loop->rest, LOOP_AWAKE);
     if (ready <= 0) { /* the time passed, or a signal that is not ours */
@@ -224,8 +214,9 @@ static void sleep_until_ready(ace_loop *loop)
     }
 }
 
-static void serve_watches(ace_loop *loop)
+void ace_loop_serve(ace_loop *loop)
 {
+    loop->now = ace_clock_monotonic(loop->clock);
     for (size_t i = 1; i < loop->polled_count; i++) {
         ace_watch *watch = loop->polled_watches[i];
         if (watch != NULL && loop->polled[i].revents != 0) {
@@ -243,8 +234,16 @@ static void end_posting(ace_loop *loop)
         if (atomic_compare_exchange_strong(&loop->posted, &none, &ended)) {
             break;
         }
+        ace_loop_take(loop);
         run_tasks(loop);
     }
+    run_deferred(loop);
+}
+
+void ace_loop_finish(ace_loop *loop)
+{
+    run_tasks(loop);
+    ace_timer_run(&loop->timers, loop->now);
     run_deferred(loop);
 }
 
@@ -253,12 +252,11 @@ static void run_loop(void *user)
     ace_loop *loop = user;
     current = loop;
     while (!loop->stopping) {
-        sleep_until_ready(loop);
-        loop->now = ace_clock_monotonic(loop->clock);
-        serve_watches(loop);
-        run_tasks(loop);
-        ace_timer_run(&loop->timers, loop->now);
-        run_deferred(loop);
+        ace_loop_sleep(loop, ACE_NEVER);
+        ace_loop_serve(loop);
+        ace_loop_take(loop);
+        ace_loop_finish(loop);
+        ace_loop_offer(loop);
     }
     end_posting(loop);
     current = NULL;
@@ -266,6 +264,7 @@ static void run_loop(void *user)
 
 static void release_memory(ace_loop *loop)
 {
+    ace_semaphore_destroy(&loop->given);
     ace_timer_heap_free(&loop->timers);
     free(loop->polled);
     free(loop->polled_watches);
@@ -282,13 +281,17 @@ ace_code ace_loop_start(const char *name, ace_clock *clock, ace_loop **out, ace_
     loop->now = ace_clock_monotonic(clock);
     ace_list_init(&loop->watches);
     ace_list_init(&loop->deferred);
+    ace_code code = ace_semaphore_init(&loop->given, error);
+    if (code != ACE_OK) {
+        free(loop);
+        return code;
+    }
     loop->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (loop->wake < 0) {
         int reason = errno;
         release_memory(loop);
         return ace_fail_system(error, reason, "eventfd");
     }
-    ace_code code = ACE_OK;
     if (!reserve_polled(loop, 1) || ace_clock_watch(clock, clock_advanced, loop) != 0) {
         code = ace_fail_memory(error);
     } else {
@@ -373,6 +376,11 @@ bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user)
     }
     ace_waiter_destroy(&call.waiter);
     return posted;
+}
+
+void ace_loop_set_current(ace_loop *loop)
+{
+    current = loop;
 }
 
 bool ace_loop_is_current(const ace_loop *loop)

@@ -1,11 +1,16 @@
 /*
  * One I/O thread: poll(2) over descriptors and an eventfd, a timer heap on an injectable clock, and
- * tasks posted from any thread. Everything that a loop's callbacks touch lives on its thread alone,
- * so that there are no locks in the state machines above.
+ * tasks posted from any thread. Everything that a loop's callbacks touch belongs to the turn, which
+ * one thread has at a time, so that there are no locks in the state machines above.
  *
- * A turn of the loop: tasks in the order of posting, due timers, ready descriptors, and at last
+ * A turn of the loop: ready descriptors, tasks in the order of posting, due timers, and at last
  * what was deferred (the flush of output, so that many publishes leave in one write). No callback
  * may block.
+ *
+ * The turns are the thread's own, but for one case: a thread that waits for what it posted, while
+ * nothing else is in hand, is lent them until it has its answer. So a thread that sends one thing
+ * after the other writes and reads the socket itself, and no other thread has to wake. "The loop's
+ * thread" below is whoever has the turn, and ace_loop_is_current() is true on it.
  */
 #ifndef ACE_ENGINE_LOOP_H
 #define ACE_ENGINE_LOOP_H
@@ -14,8 +19,10 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/timer.h"
+#include "engine/cancel.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct ace_loop ace_loop;
@@ -74,6 +81,19 @@ void ace_loop_expect(ace_loop *loop); /* any thread: such a run is about to begi
 /* Runs `run(user)` on the loop's thread and waits for its end; directly when this is that thread.
  * False when the loop has ended and nothing was run. */
 bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user);
+
+/* Whether turns are lent: while `in_hand` answers at most 1, which is what the borrower waits for.
+ * It is called under the turn; what it counts is counted before it is posted, and no more once a
+ * turn that ended it is over. NULL: no more. The loop's thread. */
+void ace_loop_lend(ace_loop *loop, size_t (*in_hand)(void *user), void *user);
+/* Before posting what this thread will wait for; `alone`: nothing else is in hand. Never on a loop's
+ * thread. True: it has the turn, and calls ace_loop_wait() after posting, whatever came of that. */
+bool ace_loop_borrow(ace_loop *loop, bool alone);
+/* ace_waiter_wait() with the turn: runs turns until the waiter, which is completed under the turn,
+ * is completed, or somebody else needs the loop, and gives it back. */
+struct ace_waiter;
+ace_code ace_loop_wait(ace_loop *loop, struct ace_waiter *waiter, int64_t deadline,
+                       ace_cancel *cancel);
 
 bool ace_loop_is_current(const ace_loop *loop);
 bool ace_loop_is_any_current(void); /* this is the thread of some loop, which may not block */

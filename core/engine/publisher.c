@@ -133,6 +133,11 @@ typedef struct start_request {
     ace_error *error;
 } start_request;
 
+static size_t all_in_hand(void *user)
+{
+    return in_hand(user, true);
+}
+
 static void start_lanes(void *user)
 {
     start_request *request = user;
@@ -149,6 +154,7 @@ static void start_lanes(void *user)
     }
     publisher->listener.changed = link_changed;
     ace_link_listen(publisher->link, &publisher->listener);
+    ace_loop_lend(publisher->loop, all_in_hand, publisher);
 }
 
 ace_code ace_publisher_new(ace_link *link, ace_publisher **out, ace_error **error)
@@ -320,9 +326,12 @@ static ace_code send_and_wait(ace_publisher *publisher, ace_publish_lane lane,
         return code;
     }
     atomic_init(&wait.left, count);
+    bool lent = ace_loop_borrow(publisher->loop, count == 1 && in_hand(publisher, true) == 0);
     submit_all(publisher, lane, &wait);
     /* The records bring their deadlines, which the loop keeps. */
-    if (ace_waiter_wait(&wait.waiter, ACE_NEVER, cancel) == ACE_CANCELLED) {
+    code = lent ? ace_loop_wait(publisher->loop, &wait.waiter, ACE_NEVER, cancel)
+                : ace_waiter_wait(&wait.waiter, ACE_NEVER, cancel);
+    if (code == ACE_CANCELLED) {
         (void)ace_loop_call(publisher->loop, cancel_rest, &wait);
         ace_waiter_finish(&wait.waiter);
     }
@@ -467,6 +476,7 @@ static void close_lanes(void *user)
         return;
     }
     publisher->ended = true;
+    ace_loop_lend(publisher->loop, NULL, NULL);
     ace_link_unlisten(publisher->link, &publisher->listener);
     for (int i = 0; i < ACE_LANES; i++) {
         ace_lane_close(&publisher->lanes[i]);

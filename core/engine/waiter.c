@@ -28,6 +28,11 @@ void ace_waiter_complete(ace_waiter *waiter)
     ace_semaphore_post(&waiter->wakes);
 }
 
+bool ace_waiter_is_done(const ace_waiter *waiter)
+{
+    return atomic_load(&waiter->done);
+}
+
 static bool take_wake(ace_waiter *waiter, int64_t deadline)
 {
     bool in_time = ace_semaphore_wait_until(&waiter->wakes, deadline);

@@ -25,6 +25,8 @@ typedef struct ace_waiter {
 ace_code ace_waiter_init(ace_waiter *waiter, ace_error **error); /* ACE_SYSTEM */
 void ace_waiter_destroy(ace_waiter *waiter);
 void ace_waiter_complete(ace_waiter *waiter); /* any thread, once */
+/* The waiting thread: whether waiting would find it completed. */
+bool ace_waiter_is_done(const ace_waiter *waiter);
 
 /* Waits until it is completed, `deadline` passes (monotonic milliseconds of the system's clock,
  * ACE_NEVER for none) or `cancel` fires (NULL: none). ACE_OK, ACE_TIMEOUT, ACE_CANCELLED; a

@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/thread.h"
 #include "engine/loop.h"
+#include "engine/waiter.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/simulated_time.h"
 #include "fuzz/simulation.h"
@@ -229,6 +230,26 @@ bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user)
         (void)turn(loop);
     }
     return true;
+}
+
+void ace_loop_lend(ace_loop *loop, size_t (*in_hand)(void *user), void *user)
+{
+    (void)loop;
+    (void)in_hand;
+    (void)user;
+}
+
+bool ace_loop_borrow(ace_loop *loop, bool alone)
+{
+    (void)loop;
+    (void)alone;
+    return false;
+}
+
+ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace_cancel *cancel)
+{
+    (void)loop;
+    return ace_waiter_wait(waiter, deadline, cancel);
 }
 
 bool ace_loop_is_current(const ace_loop *loop)

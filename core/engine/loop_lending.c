@@ -1,0 +1,164 @@
+#include "engine/loop_record.h"
+#include "engine/waiter.h"
+
+#define LEND_FROM 4 /* waits in a row that were alone */
+#define LINGER    3 /* ms without a lent turn, after which the loop's thread is back */
+
+static size_t in_hand(const ace_loop *loop)
+{
+    return loop->in_hand(loop->in_hand_user);
+}
+
+void ace_loop_lend(ace_loop *loop, size_t (*count)(void *user), void *user)
+{
+    loop->in_hand = count;
+    loop->in_hand_user = user;
+}
+
+/* From nobody. */
+static bool get_turn(ace_loop *loop, ace_loop_rest state)
+{
+    int nobody = LOOP_FREE;
+    return atomic_compare_exchange_strong(&loop->rest, &nobody, state);
+}
+
+void ace_loop_give(ace_loop *loop)
+{
+    ace_semaphore_post(&loop->given);
+}
+
+/* --- the loop's thread ----------------------------------------------------------------------- */
+
+/* A thread keeps its turn for long, or nobody has come for one. True: it is this thread's. */
+static bool take_back(ace_loop *loop)
+{
+    if (get_turn(loop, LOOP_AWAKE)) {
+        atomic_store(&loop->alone, 0);
+        return true;
+    }
+    /* Who gives it back sees this, or this sees that it was given back. */
+    atomic_store(&loop->wanted_back, true);
+    return get_turn(loop, LOOP_AWAKE);
+}
+
+static void stand_by(ace_loop *loop)
+{
+    unsigned seen = atomic_load(&loop->lent);
+    int64_t until = ace_deadline_after(LINGER);
+    while (!ace_semaphore_wait_until(&loop->given, until)) {
+        unsigned lent = atomic_load(&loop->lent);
+        if (lent != seen) {
+            seen = lent;
+            until = ace_deadline_after(LINGER);
+        } else if (take_back(loop)) {
+            return;
+        } else {
+            until = ACE_NEVER;
+        }
+    }
+}
+
+void ace_loop_offer(ace_loop *loop)
+{
+    if (atomic_load(&loop->alone) < LEND_FROM || loop->in_hand == NULL || loop->stopping ||
+        in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
+        return;
+    }
+    atomic_store(&loop->rest, LOOP_FREE);
+    if (ace_loop_has_posts(loop) && get_turn(loop, LOOP_HURRIED)) {
+        return;
+    }
+    stand_by(loop);
+    atomic_store(&loop->wanted_back, false);
+}
+
+/* --- who is lent the turn -------------------------------------------------------------------- */
+
+bool ace_loop_borrow(ace_loop *loop, bool alone)
+{
+    unsigned before = atomic_load(&loop->alone);
+    if (!alone) {
+        if (before != 0) {
+            atomic_store(&loop->alone, 0);
+        }
+        return false;
+    }
+    if (before < LEND_FROM) {
+        atomic_store(&loop->alone, before + 1);
+        return false;
+    }
+    return get_turn(loop, LOOP_AWAKE);
+}
+
+/* What others have in hand may call back, which the loop's thread is there for. */
+static bool may_keep(const ace_loop *loop)
+{
+    return !loop->stopping && loop->in_hand != NULL && in_hand(loop) <= 1;
+}
+
+/* False: the rest of the turn is the loop's thread's. */
+static bool finish_turn(ace_loop *loop)
+{
+    atomic_store(&loop->rest, LOOP_AWAKE);
+    ace_loop_take(loop);
+    if (!may_keep(loop)) {
+        return false;
+    }
+    ace_loop_finish(loop);
+    return may_keep(loop);
+}
+
+static void give_back(ace_loop *loop, bool whole)
+{
+    atomic_fetch_add(&loop->lent, 1);
+    if (!whole || in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
+        atomic_store(&loop->rest, LOOP_HURRIED);
+        ace_loop_give(loop);
+        return;
+    }
+    atomic_store(&loop->rest, LOOP_FREE);
+    if ((ace_loop_has_posts(loop) || atomic_load(&loop->wanted_back)) &&
+        get_turn(loop, LOOP_HURRIED)) {
+        ace_loop_give(loop);
+    }
+}
+
+typedef struct interruption {
+    ace_cancel_watch watch;
+    ace_loop *loop;
+    atomic_bool fired;
+} interruption;
+
+static void interrupt(ace_cancel_watch *watch)
+{
+    interruption *mine = ACE_RECORD(watch, interruption, watch);
+    atomic_store(&mine->fired, true);
+    ace_loop_stir(mine->loop);
+}
+
+static bool goes_on(const ace_waiter *waiter, const interruption *cancelled, int64_t deadline)
+{
+    return !ace_waiter_is_done(waiter) && !atomic_load(&cancelled->fired) &&
+           (deadline == ACE_NEVER || ace_deadline_after(0) < deadline);
+}
+
+ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace_cancel *cancel)
+{
+    interruption cancelled = {.watch.fired = interrupt, .loop = loop};
+    ace_cancel_watch_add(cancel, &cancelled.watch);
+    ace_loop_set_current(loop);
+    loop->now = ace_clock_monotonic(loop->clock);
+    bool whole = finish_turn(loop); /* what was posted to be waited for leaves first */
+    while (whole && goes_on(waiter, &cancelled, deadline)) {
+        ace_loop_sleep(loop, deadline);
+        ace_loop_serve(loop);
+        whole = finish_turn(loop);
+    }
+    ace_loop_set_current(NULL);
+    ace_cancel_watch_remove(cancel, &cancelled.watch);
+    give_back(loop, whole);
+    if (atomic_load(&cancelled.fired) && !ace_waiter_is_done(waiter)) {
+        return ACE_CANCELLED;
+    }
+    return ace_waiter_wait(waiter, deadline, cancel);
+}

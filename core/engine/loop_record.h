@@ -1,0 +1,70 @@
+/*
+ * The inside of a loop, shared by loop.c (the turns and whoever posts) and loop_lending.c (who has
+ * the turn). Nobody else includes this.
+ *
+ * `rest` says who has the turn as well: with LOOP_FREE nobody, and whoever puts another value in
+ * its place has it from there on, or gives it to the loop's thread with ace_loop_give(). All that
+ * is not atomic belongs to who has the turn.
+ */
+#ifndef ACE_ENGINE_LOOP_RECORD_H
+#define ACE_ENGINE_LOOP_RECORD_H
+
+#include "base/thread.h"
+#include "engine/loop.h"
+
+#include <poll.h>
+#include <stdatomic.h>
+
+typedef enum ace_loop_rest {
+    LOOP_AWAKE,
+    LOOP_HURRIED, /* awake, and what was posted meanwhile waits for nothing */
+    LOOP_DOZING,  /* in poll, or about to be; looks for tasks by itself within ACE_LOOP_DOZE */
+    LOOP_ASLEEP,  /* the same until it is woken */
+    LOOP_FREE,    /* nobody polls; the loop's thread comes back when it is told, or soon */
+} ace_loop_rest;
+
+struct ace_loop {
+    ace_clock *clock;
+    ace_thread thread;
+    int wake;                   /* an eventfd, polled by who has the turn */
+    _Atomic(ace_task *) posted; /* newest first; the end's mark once the loop takes nothing more */
+    ace_task *taken;            /* of these, in the order of posting */
+    atomic_int rest;            /* ace_loop_rest */
+    atomic_bool company;        /* something was posted that may wait for more */
+    bool dozes;                 /* such things come one after the other at present */
+    bool stopping;
+    bool abandoned;
+    int64_t now;
+    ace_timer_heap timers;
+    ace_list watches;
+    ace_list deferred;
+    struct pollfd *polled; /* [0] is the eventfd */
+    ace_watch **polled_watches;
+    size_t polled_capacity;
+    size_t polled_count;
+
+    /* Lending. */
+    size_t (*in_hand)(void *user); /* NULL: the turn is not lent */
+    void *in_hand_user;
+    ace_semaphore given;     /* posted once for each time the loop's thread is given the turn */
+    atomic_uint alone;       /* waits in a row that were alone, up to what lending takes */
+    atomic_uint lent;        /* how often a thread gave back what it was lent */
+    atomic_bool wanted_back; /* the loop's thread waits until it is given the turn */
+};
+
+/* loop.c; who has the turn. */
+void ace_loop_set_current(ace_loop *loop); /* of this thread; NULL: none */
+/* Polls until something is ready or posted, a timer is due or `deadline` of the system's clock. */
+void ace_loop_sleep(ace_loop *loop, int64_t deadline);
+void ace_loop_serve(ace_loop *loop);  /* what that found */
+void ace_loop_take(ace_loop *loop);   /* what was posted, without running it */
+void ace_loop_finish(ace_loop *loop); /* the rest of the turn: tasks, timers, deferred */
+void ace_loop_wake(ace_loop *loop);   /* any thread */
+void ace_loop_stir(ace_loop *loop);   /* any thread: who polls looks about */
+bool ace_loop_has_posts(ace_loop *loop);
+
+/* loop_lending.c. */
+void ace_loop_give(ace_loop *loop); /* to the loop's thread; not touched any more after that */
+void ace_loop_offer(ace_loop *loop); /* the loop's thread, between turns: returns with the turn */
+
+#endif
