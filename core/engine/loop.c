@@ -238,6 +238,7 @@ static void end_posting(ace_loop *loop)
         run_tasks(loop);
     }
     run_deferred(loop);
+    ace_loop_complete_all(loop);
 }
 
 void ace_loop_finish(ace_loop *loop)
@@ -256,7 +257,7 @@ static void run_loop(void *user)
         ace_loop_serve(loop);
         ace_loop_take(loop);
         ace_loop_finish(loop);
-        ace_loop_offer(loop);
+        ace_loop_end_turn(loop);
     }
     end_posting(loop);
     current = NULL;

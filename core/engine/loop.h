@@ -25,6 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ace_waiter;
 typedef struct ace_loop ace_loop;
 typedef struct ace_task ace_task;
 typedef void ace_task_run(ace_task *task);
@@ -91,9 +92,11 @@ void ace_loop_lend(ace_loop *loop, size_t (*in_hand)(void *user), void *user);
 bool ace_loop_borrow(ace_loop *loop, bool alone);
 /* ace_waiter_wait() with the turn: runs turns until the waiter, which is completed under the turn,
  * is completed, or somebody else needs the loop, and gives it back. */
-struct ace_waiter;
 ace_code ace_loop_wait(ace_loop *loop, struct ace_waiter *waiter, int64_t deadline,
                        ace_cancel *cancel);
+/* The loop's thread: completes the waiter when this turn is over, so that who waited finds nothing
+ * in hand any more, and the turn free. */
+void ace_loop_complete(ace_loop *loop, struct ace_waiter *waiter);
 
 bool ace_loop_is_current(const ace_loop *loop);
 bool ace_loop_is_any_current(void); /* this is the thread of some loop, which may not block */

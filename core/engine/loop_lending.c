@@ -15,6 +15,28 @@ void ace_loop_lend(ace_loop *loop, size_t (*count)(void *user), void *user)
     loop->in_hand_user = user;
 }
 
+void ace_loop_complete(ace_loop *loop, ace_waiter *waiter)
+{
+    waiter->next = loop->answered;
+    loop->answered = waiter;
+}
+
+static void complete_each(ace_waiter *answered)
+{
+    while (answered != NULL) {
+        ace_waiter *next = answered->next; /* it is gone with its completion */
+        ace_waiter_complete(answered);
+        answered = next;
+    }
+}
+
+void ace_loop_complete_all(ace_loop *loop)
+{
+    ace_waiter *answered = loop->answered;
+    loop->answered = NULL;
+    complete_each(answered);
+}
+
 /* From nobody. */
 static bool get_turn(ace_loop *loop, ace_loop_rest state)
 {
@@ -58,17 +80,28 @@ static void stand_by(ace_loop *loop)
     }
 }
 
-void ace_loop_offer(ace_loop *loop)
+static bool can_lend(const ace_loop *loop)
 {
-    if (atomic_load(&loop->alone) < LEND_FROM || loop->in_hand == NULL || loop->stopping ||
-        in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
+    return atomic_load(&loop->alone) >= LEND_FROM && loop->in_hand != NULL && !loop->stopping &&
+           in_hand(loop) == 0 && ace_list_empty(&loop->deferred);
+}
+
+void ace_loop_end_turn(ace_loop *loop)
+{
+    if (!can_lend(loop)) {
+        ace_loop_complete_all(loop);
         return;
     }
+    ace_waiter *answered = loop->answered;
+    loop->answered = NULL;
     atomic_store(&loop->rest, LOOP_FREE);
+    complete_each(answered);
     if (ace_loop_has_posts(loop) && get_turn(loop, LOOP_HURRIED)) {
         return;
     }
     stand_by(loop);
+    /* The same as the semaphore says, where only atomics are understood. */
+    (void)atomic_load(&loop->rest);
     atomic_store(&loop->wanted_back, false);
 }
 
@@ -105,6 +138,7 @@ static bool finish_turn(ace_loop *loop)
         return false;
     }
     ace_loop_finish(loop);
+    ace_loop_complete_all(loop);
     return may_keep(loop);
 }
 

@@ -46,6 +46,7 @@ struct ace_loop {
     /* Lending. */
     size_t (*in_hand)(void *user); /* NULL: the turn is not lent */
     void *in_hand_user;
+    struct ace_waiter *answered; /* to be completed at the end of the turn */
     ace_semaphore given;     /* posted once for each time the loop's thread is given the turn */
     atomic_uint alone;       /* waits in a row that were alone, up to what lending takes */
     atomic_uint lent;        /* how often a thread gave back what it was lent */
@@ -65,6 +66,8 @@ bool ace_loop_has_posts(ace_loop *loop);
 
 /* loop_lending.c. */
 void ace_loop_give(ace_loop *loop); /* to the loop's thread; not touched any more after that */
-void ace_loop_offer(ace_loop *loop); /* the loop's thread, between turns: returns with the turn */
+void ace_loop_complete_all(ace_loop *loop);
+/* The loop's thread at the end of a turn: returns with the next. */
+void ace_loop_end_turn(ace_loop *loop);
 
 #endif

@@ -250,6 +250,7 @@ void ace_publisher_hurry(ace_publisher *publisher)
 /* What a blocking send waits for: the last of its records. */
 typedef struct sending {
     ace_waiter waiter;
+    ace_loop *loop;
     atomic_size_t left;
     ace_publish **publishes;
     size_t count;
@@ -258,8 +259,13 @@ typedef struct sending {
 static void one_done(ace_publish *publish)
 {
     sending *wait = publish->user;
-    if (atomic_fetch_sub(&wait->left, 1) == 1) {
-        ace_waiter_complete(&wait->waiter);
+    if (atomic_fetch_sub(&wait->left, 1) > 1) {
+        return;
+    }
+    if (ace_loop_is_current(wait->loop)) {
+        ace_loop_complete(wait->loop, &wait->waiter);
+    } else {
+        ace_waiter_complete(&wait->waiter); /* nothing was submitted */
     }
 }
 
@@ -320,7 +326,7 @@ static ace_code send_and_wait(ace_publisher *publisher, ace_publish_lane lane,
     if (count == 0) {
         return ACE_OK;
     }
-    sending wait = {.publishes = publishes, .count = count};
+    sending wait = {.loop = publisher->loop, .publishes = publishes, .count = count};
     ace_code code = ace_waiter_init(&wait.waiter, error);
     if (code != ACE_OK) {
         return code;

@@ -20,6 +20,7 @@ typedef struct ace_waiter {
     unsigned cancellations;
     unsigned taken; /* of the wakes */
     ace_cancel_watch watch;
+    struct ace_waiter *next; /* of those that a loop completes at the end of its turn */
 } ace_waiter;
 
 ace_code ace_waiter_init(ace_waiter *waiter, ace_error **error); /* ACE_SYSTEM */

@@ -252,6 +252,12 @@ ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace
     return ace_waiter_wait(waiter, deadline, cancel);
 }
 
+void ace_loop_complete(ace_loop *loop, ace_waiter *waiter)
+{
+    (void)loop;
+    ace_waiter_complete(waiter);
+}
+
 bool ace_loop_is_current(const ace_loop *loop)
 {
     return current == loop;

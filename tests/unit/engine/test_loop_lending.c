@@ -52,7 +52,7 @@ static void end_all(peer *self)
         question *ended = self->asked;
         self->asked = ended->next;
         ended->ended_on = pthread_self();
-        ace_waiter_complete(&ended->waiter);
+        ace_loop_complete(self->loop, &ended->waiter);
         self->ended_now++;
         ace_loop_defer(self->loop, &self->tally);
     }
