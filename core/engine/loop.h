@@ -87,8 +87,9 @@ bool ace_loop_call(ace_loop *loop, void (*run)(void *user), void *user);
  * It is called under the turn; what it counts is counted before it is posted, and no more once a
  * turn that ended it is over. NULL: no more. The loop's thread. */
 void ace_loop_lend(ace_loop *loop, size_t (*in_hand)(void *user), void *user);
-/* Before posting what this thread will wait for; `alone`: nothing else is in hand. Never on a loop's
- * thread. True: it has the turn, and calls ace_loop_wait() after posting, whatever came of that. */
+/* Before posting what this thread will wait for; `alone`: nothing else is in hand. Never on a
+ * loop's thread. True: it has the turn, and calls ace_loop_wait() after posting, whatever came of
+ * that. */
 bool ace_loop_borrow(ace_loop *loop, bool alone);
 /* ace_waiter_wait() with the turn: runs turns until the waiter, which is completed under the turn,
  * is completed, or somebody else needs the loop, and gives it back. */

@@ -1,8 +1,8 @@
 #include "engine/loop_record.h"
 #include "engine/waiter.h"
 
-#define LEND_FROM 4 /* waits in a row that were alone */
-#define LINGER    3 /* ms without a lent turn, after which the loop's thread is back */
+#define LEND_FROM 4  /* waits in a row that were alone */
+#define LINGER    10 /* ms without a lent turn, after which the loop's thread is back */
 
 static size_t in_hand(const ace_loop *loop)
 {
@@ -80,10 +80,13 @@ static void stand_by(ace_loop *loop)
     }
 }
 
+/* To the thread that has its answer by this turn, and is about to ask for the next. What came for
+ * others leaves the thread at its descriptors, since more may come. */
 static bool can_lend(const ace_loop *loop)
 {
-    return atomic_load(&loop->alone) >= LEND_FROM && loop->in_hand != NULL && !loop->stopping &&
-           in_hand(loop) == 0 && ace_list_empty(&loop->deferred);
+    return loop->answered != NULL && atomic_load(&loop->alone) >= LEND_FROM &&
+           loop->in_hand != NULL && !loop->stopping && in_hand(loop) == 0 &&
+           ace_list_empty(&loop->deferred);
 }
 
 void ace_loop_end_turn(ace_loop *loop)
@@ -132,8 +135,6 @@ static bool may_keep(const ace_loop *loop)
 /* False: the rest of the turn is the loop's thread's. */
 static bool finish_turn(ace_loop *loop)
 {
-    atomic_store(&loop->rest, LOOP_AWAKE);
-    ace_loop_take(loop);
     if (!may_keep(loop)) {
         return false;
     }
@@ -142,10 +143,10 @@ static bool finish_turn(ace_loop *loop)
     return may_keep(loop);
 }
 
-static void give_back(ace_loop *loop, bool whole)
+static void give_back(ace_loop *loop, bool for_nobody)
 {
     atomic_fetch_add(&loop->lent, 1);
-    if (!whole || in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
+    if (!for_nobody || in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
         atomic_store(&loop->rest, LOOP_HURRIED);
         ace_loop_give(loop);
         return;
@@ -182,15 +183,20 @@ ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace
     ace_cancel_watch_add(cancel, &cancelled.watch);
     ace_loop_set_current(loop);
     loop->now = ace_clock_monotonic(loop->clock);
-    bool whole = finish_turn(loop); /* what was posted to be waited for leaves first */
-    while (whole && goes_on(waiter, &cancelled, deadline)) {
+    atomic_store(&loop->rest, LOOP_AWAKE);
+    ace_loop_take(loop);
+    bool kept = finish_turn(loop); /* what was posted to be waited for leaves first */
+    bool visited = false;
+    while (kept && goes_on(waiter, &cancelled, deadline)) {
         ace_loop_sleep(loop, deadline);
         ace_loop_serve(loop);
-        whole = finish_turn(loop);
+        ace_loop_take(loop);
+        visited = visited || loop->taken != NULL;
+        kept = finish_turn(loop);
     }
     ace_loop_set_current(NULL);
     ace_cancel_watch_remove(cancel, &cancelled.watch);
-    give_back(loop, whole);
+    give_back(loop, kept && !visited);
     if (atomic_load(&cancelled.fired) && !ace_waiter_is_done(waiter)) {
         return ACE_CANCELLED;
     }

@@ -47,10 +47,10 @@ struct ace_loop {
     size_t (*in_hand)(void *user); /* NULL: the turn is not lent */
     void *in_hand_user;
     struct ace_waiter *answered; /* to be completed at the end of the turn */
-    ace_semaphore given;     /* posted once for each time the loop's thread is given the turn */
-    atomic_uint alone;       /* waits in a row that were alone, up to what lending takes */
-    atomic_uint lent;        /* how often a thread gave back what it was lent */
-    atomic_bool wanted_back; /* the loop's thread waits until it is given the turn */
+    ace_semaphore given;         /* posted once for each time the loop's thread is given the turn */
+    atomic_uint alone;           /* waits in a row that were alone, up to what lending takes */
+    atomic_uint lent;            /* how often a thread gave back what it was lent */
+    atomic_bool wanted_back;     /* the loop's thread waits until it is given the turn */
 };
 
 /* loop.c; who has the turn. */
