@@ -62,6 +62,7 @@ static acemq_status consume(acemq_connection *mq, const acemq_policy *policy, ac
     acemq_consumer_options options = ACEMQ_CONSUMER_OPTIONS_INIT;
     options.retry = policy;
     options.codec = acemq_codec_builtin("json");
+    options.prefetch = 1; /* one after the other, so that the story is the same each time */
     acemq_consumer *consumer = NULL;
     acemq_status status = acemq_consumer_open(mq, queue, &options, &consumer, error);
     acemq_delivery *order = NULL;

@@ -89,6 +89,15 @@ START_TEST(replay)
 }
 END_TEST
 
+START_TEST(idempotent_consumer)
+{
+    char output[8192];
+    run("idempotent-consumer", output, sizeof output);
+    tells(output, "order-1: charged\norder-2: charged\n");
+    tells(output, "2 were charged, 1 had been before");
+}
+END_TEST
+
 START_TEST(outbox)
 {
     char output[8192];
@@ -105,6 +114,7 @@ int main(void)
     tcase_add_test(tests, publish);
     tcase_add_test(tests, consume_with_retry);
     tcase_add_test(tests, replay);
+    tcase_add_test(tests, idempotent_consumer);
     tcase_add_test(tests, outbox);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
