@@ -185,7 +185,9 @@ ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace
     loop->now = ace_clock_monotonic(loop->clock);
     atomic_store(&loop->rest, LOOP_AWAKE);
     ace_loop_take(loop);
-    bool kept = finish_turn(loop); /* what was posted to be waited for leaves first */
+    /* What was posted to be waited for leaves first. Where it was not even taken, what is in hand
+     * is somebody else's. */
+    bool kept = !ace_waiter_is_done(waiter) && finish_turn(loop);
     bool visited = false;
     while (kept && goes_on(waiter, &cancelled, deadline)) {
         ace_loop_sleep(loop, deadline);
