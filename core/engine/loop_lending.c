@@ -1,8 +1,15 @@
 #include "engine/loop_record.h"
 #include "engine/waiter.h"
 
-#define LEND_FROM 4  /* waits in a row that were alone */
-#define LINGER    10 /* ms without a lent turn, after which the loop's thread is back */
+/* Waits in a row that were alone. A turn that is lent for one wait only costs a switch of threads
+ * more than none: with 1 here who publishes every 15 ms pays 5.0 a publish instead of 4.0, with 4
+ * it is 4.3; a run of 20 is as cheap with 4 as with 1, and with 16 it is as dear as without. */
+#define LEND_FROM 4
+/* In ms, without a lent turn, after which the loop's thread is back. Until then nobody reads what
+ * comes unasked, and each round of it is a switch of threads. With 10 who publishes every 5 ms
+ * still pays 2.7 switches instead of 4.0, and who never pauses 1.05; with 3 it is 4.25 and 1.2,
+ * with 30 it is 2.3 and 1.02. */
+#define LINGER 10
 
 static size_t in_hand(const ace_loop *loop)
 {
