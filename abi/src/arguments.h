@@ -22,6 +22,9 @@ ace_code ace_argument_timeout(int64_t timeout, ace_error **error);
 ace_code ace_argument_range(int64_t value, int64_t least, int64_t most, const char *name,
                             ace_error **error);
 
+/* The size of a struct whose last field this is: what it had in the release that ended there. */
+#define ACE_SIZE_UP_TO(type, field) (offsetof(type, field) + sizeof(((type *)0)->field))
+
 /*
  * Copies the caller's option struct, whose first member is its size, to `copy` of `known` bytes.
  * Refused: a size below that of the first release, and bytes past what this library knows that are

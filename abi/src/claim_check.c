@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#define FIRST_RELEASE           sizeof(acemq_claim_directory_options)
-#define CALLBACKS_FIRST_RELEASE sizeof(acemq_claim_callbacks)
+#define FIRST_RELEASE           ACE_SIZE_UP_TO(acemq_claim_directory_options, reserved)
+#define CALLBACKS_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_claim_callbacks, destructor)
 #define LONGEST_REASON          512
 
 struct acemq_claim_object {

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FIRST_RELEASE  sizeof(acemq_connect_options)
+#define FIRST_RELEASE  ACE_SIZE_UP_TO(acemq_connect_options, tcp_user_timeout)
 #define CLOSING_BUDGET ACEMQ_SECOND
 #define KEEPALIVE_MOST (32767 * ACEMQ_SECOND) /* the kernel's limit */
 

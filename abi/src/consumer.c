@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_RELEASE          sizeof(acemq_consumer_options)
-#define COUNTERS_FIRST_RELEASE sizeof(acemq_consumer_counters)
+#define FIRST_RELEASE          ACE_SIZE_UP_TO(acemq_consumer_options, reserved_claims)
+#define COUNTERS_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_consumer_counters, unconfirmed)
 
 static const acemq_consumer_options defaults = ACEMQ_CONSUMER_OPTIONS_INIT;
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_RELEASE sizeof(acemq_group_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_group_options, members)
 
 static const acemq_group_options defaults = ACEMQ_GROUP_OPTIONS_INIT;
 

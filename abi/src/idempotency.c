@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_RELEASE sizeof(acemq_idempotency_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_idempotency_options, durability)
 
 _Static_assert((int)ACEMQ_CLAIMED == (int)ACE_CLAIMED, "a claim's answers are the engine's");
 _Static_assert((int)ACEMQ_CLAIM_DUPLICATE == (int)ACE_CLAIM_DUPLICATE,

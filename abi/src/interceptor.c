@@ -9,8 +9,8 @@
 #include <string.h>
 
 #define MAGIC           ACE_MAGIC('I', 'N', 'T', 'C')
-#define PUBLISH_RELEASE sizeof(acemq_publish_interceptor)
-#define CONSUME_RELEASE sizeof(acemq_consume_interceptor)
+#define PUBLISH_RELEASE ACE_SIZE_UP_TO(acemq_publish_interceptor, destructor)
+#define CONSUME_RELEASE ACE_SIZE_UP_TO(acemq_consume_interceptor, destructor)
 
 _Static_assert(ACEMQ_OUTCOME_PUT_BACK == ACE_OUTCOME_PUT_BACK, "one number for what is put back");
 

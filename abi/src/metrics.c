@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_RELEASE sizeof(acemq_metrics_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_metrics_options, destructor)
 #define SERIES_MOST   1000000
 
 static const acemq_metrics_options defaults = ACEMQ_METRICS_OPTIONS_INIT;

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#define FIRST_RELEASE sizeof(acemq_ordered_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_ordered_options, failure)
 
 _Static_assert((int)ACEMQ_ORDER_STOP == (int)ACE_ORDER_STOP &&
                    (int)ACEMQ_ORDER_RETRY_IN_PLACE == (int)ACE_ORDER_RETRY_IN_PLACE &&

@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define FIRST_RELEASE sizeof(acemq_partitioning)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_partitioning, rule)
 
 static const acemq_partitioning defaults = ACEMQ_PARTITIONING_INIT;
 

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-#define FIRST_RELEASE        sizeof(acemq_outbox_options)
-#define COUNTS_FIRST_RELEASE sizeof(acemq_outbox_counts)
+#define FIRST_RELEASE        ACE_SIZE_UP_TO(acemq_outbox_options, reserved)
+#define COUNTS_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_outbox_counts, reserved)
 
 static const acemq_outbox_options defaults = ACEMQ_OUTBOX_OPTIONS_INIT;
 

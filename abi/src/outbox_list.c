@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#define ROW_FIRST_RELEASE sizeof(acemq_outbox_row)
+#define ROW_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_outbox_row, reserved)
 
 struct acemq_outbox_list {
     ace_outbox_rows rows;

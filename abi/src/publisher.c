@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAGIC         ACE_MAGIC('P', 'U', 'B', 'L')
-#define FIRST_RELEASE sizeof(acemq_publisher_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_publisher_options, optional)
 #define SMALL_BODY    512
 
 static const acemq_publisher_options defaults = ACEMQ_PUBLISHER_OPTIONS_INIT;

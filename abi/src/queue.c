@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define MAGIC         ACE_MAGIC('B', 'R', 'W', 'S')
-#define FIRST_RELEASE sizeof(acemq_browser_options)
+#define FIRST_RELEASE ACE_SIZE_UP_TO(acemq_browser_options, reserved)
 
 static const acemq_browser_options defaults = ACEMQ_BROWSER_OPTIONS_INIT;
 

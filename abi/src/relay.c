@@ -5,8 +5,8 @@
 #include "engine/waiter.h"
 #include "patterns/relay.h"
 
-#define FIRST_RELEASE          sizeof(acemq_relay_options)
-#define COUNTERS_FIRST_RELEASE sizeof(acemq_relay_counters)
+#define FIRST_RELEASE          ACE_SIZE_UP_TO(acemq_relay_options, reserved)
+#define COUNTERS_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_relay_counters, reserved)
 #define LONGEST_LEASE          INT64_C(86400000)
 
 static const acemq_relay_options defaults = ACEMQ_RELAY_OPTIONS_INIT;

@@ -5,8 +5,8 @@
 #include "engine/waiter.h"
 #include "patterns/replay.h"
 
-#define FIRST_RELEASE        sizeof(acemq_replay_options)
-#define RESULT_FIRST_RELEASE sizeof(acemq_replay_result)
+#define FIRST_RELEASE        ACE_SIZE_UP_TO(acemq_replay_options, reserved)
+#define RESULT_FIRST_RELEASE ACE_SIZE_UP_TO(acemq_replay_result, reserved)
 
 _Static_assert((int)ACEMQ_DEAD_LETTERS == (int)ACE_DEAD_LETTERS &&
                    (int)ACEMQ_PARKED_LETTERS == (int)ACE_PARKED_LETTERS,

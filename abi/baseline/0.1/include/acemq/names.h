@@ -1,0 +1,87 @@
+/**
+ * @file names.h
+ * Derived names, durations, and the small rules that every implementation must share. Pure, any
+ * thread.
+ */
+#ifndef ACEMQ_NAMES_H
+#define ACEMQ_NAMES_H
+
+#include "error.h"
+
+ACEMQ_BEGIN
+
+/** Room for any AMQP name, with its NUL. */
+#define ACEMQ_NAME_SIZE 256
+
+#define ACEMQ_RETRY_EXCHANGE       "acemq.retry"
+#define ACEMQ_DEAD_LETTER_EXCHANGE "acemq.dlx"
+
+/** Frees text that the library handed out as owned. */
+ACEMQ_API void acemq_free(void *memory);
+
+/** Room for acemq_new_id(), with its NUL. */
+#define ACEMQ_ID_SIZE 37
+/** A new UUID v4, as a message gets one that has no id set. */
+ACEMQ_API void acemq_new_id(char id[ACEMQ_ID_SIZE]);
+
+/** `{queue}.dlq`. Errors: ACEMQ_E_LIMIT when that passes 255 bytes, ACEMQ_E_INVALID_ARGUMENT. */
+ACEMQ_API acemq_status acemq_dead_letter_queue(const char *queue, char name[ACEMQ_NAME_SIZE],
+                                               acemq_error **error);
+/** `{queue}.parked`. */
+ACEMQ_API acemq_status acemq_parked_queue(const char *queue, char name[ACEMQ_NAME_SIZE],
+                                          acemq_error **error);
+
+/** Reads `10s`, `500ms`, `0` … into milliseconds (section 5). Errors: ACEMQ_E_PARSE, ACEMQ_E_LIMIT.
+ */
+ACEMQ_API acemq_status acemq_duration_parse(const char *text, int64_t *milliseconds,
+                                            acemq_error **error);
+/** Writes one unit, never compound: 40 s is `40s`, 60 s is `1m`, 1500 ms is `1500ms` (section 1).
+ * Room for 24. */
+ACEMQ_API acemq_status acemq_duration_format(int64_t milliseconds, char text[24],
+                                             acemq_error **error);
+
+/** Which partition a key goes to (sections 7 and 16.6). */
+typedef enum acemq_partition_rule {
+    ACEMQ_PARTITION_UNSIGNED = 0,  /**< ours, Go, Python, Ruby */
+    ACEMQ_PARTITION_FLOOR_MOD = 1, /**< Java */
+    ACEMQ_PARTITION_MASKED = 2     /**< .NET */
+} acemq_partition_rule;
+/** @param partitions 1 to 2^31 - 1; -1 is answered for anything else. */
+ACEMQ_API int64_t acemq_partition(acemq_bytes key, int64_t partitions, acemq_partition_rule rule);
+
+/** What a body framed for the claim check is (section 13). */
+typedef enum acemq_claim_frame {
+    ACEMQ_CLAIM_NONE = 0,   /**< not framed: the bytes are the body */
+    ACEMQ_CLAIM_INLINE = 1, /**< the payload follows the frame's three bytes */
+    ACEMQ_CLAIM_STORED = 2  /**< the key of a stored payload follows */
+} acemq_claim_frame;
+/** @param rest the payload or the key; borrowed from `body`. Errors: ACEMQ_E_DECODE for a malformed
+ * key. */
+ACEMQ_API acemq_status acemq_claim_frame_read(acemq_bytes body, acemq_claim_frame *frame,
+                                              acemq_bytes *rest, acemq_error **error);
+/** Writes the frame; *framed is owned, freed with acemq_free(). */
+ACEMQ_API acemq_status acemq_claim_frame_write(acemq_claim_frame frame, acemq_bytes rest,
+                                               void **framed, size_t *length, acemq_error **error);
+
+/** The parts of an encrypted body; borrowed from it. Nothing is decrypted. */
+typedef struct acemq_encrypted_frame {
+    acemq_bytes key_id;
+    /** everything before the nonce */
+    acemq_bytes authenticated;
+    /** 12 bytes */
+    acemq_bytes nonce;
+    acemq_bytes ciphertext;
+    /** 16 bytes */
+    acemq_bytes tag;
+} acemq_encrypted_frame;
+/** Errors: ACEMQ_E_DECODE with what is wrong. */
+ACEMQ_API acemq_status acemq_encrypted_frame_read(acemq_bytes body, acemq_encrypted_frame *frame,
+                                                  acemq_error **error);
+
+/** 1 when the codec `codec` ("json", "text", "msgpack", "bytes") reads a body of this content type
+ * (section 13); NULL or "" is none. */
+ACEMQ_API int acemq_codec_reads(const char *codec, const char *content_type);
+
+ACEMQ_END
+
+#endif

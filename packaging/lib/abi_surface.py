@@ -1,0 +1,87 @@
+"""What the public headers promise, in forms that can be compared: the interface as abidw writes it, and what of it
+begins with its size and may therefore grow."""
+
+import pathlib
+import re
+import subprocess
+import xml.etree.ElementTree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+HEADERS = ROOT / "abi" / "include"
+BASELINE = ROOT / "abi" / "baseline"
+SIZES = BASELINE / "option-sizes.txt"
+SIZES_TITLE = "# What sizeof was in each release: release, struct, bytes of a 64-bit build.\n"
+
+
+def run(*command, **options):
+    """The output of a command, which has to succeed."""
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          **options)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(map(str, command))} ends with {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def version():
+    """(major, minor, patch), as the headers have it."""
+    text = (HEADERS / "acemq" / "version.h").read_text(encoding="utf-8")
+    return tuple(int(re.search(rf"define ACEMQ_VERSION_{part} +(\d+)", text)[1]) for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def series():
+    """What has to stay compatible: a major version; before 1.0, when nothing is frozen, a minor one."""
+    major, minor, _ = version()
+    return str(major) if major > 0 else f"0.{minor}"
+
+
+def prototypes():
+    """{name: declaration} of every public function, types spelled out by the compiler."""
+    printed = run("gcc", "-x", "c", f"-I{HEADERS}", "-fsyntax-only", "-aux-info", "/dev/stdout", HEADERS / "acemq/acemq.h")
+    found = re.findall(r"\bextern ([^;]*?\b(acemq_[a-z0-9_]+) \(.*);", printed)
+    return {name: declaration for declaration, name in found}
+
+
+def interface(folder):
+    """Writes folder/acemq.abi. It is that of a library of empty functions, which has the types that a caller sees and
+    none of those behind it; the compiler holds the real functions to the same declarations."""
+    source, library, script = folder / "surface.c", folder / "surface.so", folder / "surface.map"
+    # A parameter without a name may be defined from C2x on.
+    source.write_text("#include <acemq/acemq.h>\n" + "".join(
+        f"{declaration} {{ __builtin_trap(); }}\n" for _, declaration in sorted(prototypes().items())), encoding="utf-8")
+    script.write_text("ACEMQ { global: acemq_*; local: *; };\n", encoding="utf-8")
+    run("gcc", "-std=gnu2x", "-g", "-O0", "-fPIC", "-shared", f"-I{HEADERS}", "-ffile-prefix-map=" + f"{folder}=.",
+        f"-ffile-prefix-map={HEADERS}=.", source, f"-Wl,--version-script={script}", "-o", library)
+    run("abidw", "--no-corpus-path", "--no-comp-dir-path", "--no-show-locs", "--no-parameter-names", "--no-elf-needed",
+        "--out-file", folder / "acemq.abi", library)
+    return folder / "acemq.abi"
+
+
+class Struct:
+    """A struct that begins with `size_t size`: its size, and (name, offset) of each field, in bytes."""
+
+    def __init__(self, element):
+        self.name = element.get("name")
+        self.size = int(element.get("size-in-bits")) // 8
+        self.fields = [(member.find("var-decl").get("name"), int(member.get("layout-offset-in-bits")) // 8)
+                       for member in element.findall("data-member")]
+
+
+def sized_structs(interface_file):
+    """{name: Struct} of what may grow."""
+    structs = {}
+    for element in xml.etree.ElementTree.parse(interface_file).iter("class-decl"):
+        if element.get("is-declaration-only") != "yes" and element.findall("data-member"):
+            struct = Struct(element)
+            if struct.fields[0] == ("size", 0) and struct.name.startswith("acemq_"):
+                structs[struct.name] = struct
+    return structs
+
+
+def recorded_sizes():
+    """[(release, struct, bytes)], oldest first."""
+    rows = []
+    for line in SIZES.read_text(encoding="utf-8").splitlines() if SIZES.exists() else []:
+        if line and not line.startswith("#"):
+            release, struct, size = line.split()
+            rows.append((release, struct, int(size)))
+    return rows
