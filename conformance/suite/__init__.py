@@ -1,0 +1,1 @@
+"""Plays behaviours with drivers and says what each does."""

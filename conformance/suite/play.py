@@ -1,0 +1,204 @@
+"""Plays one behaviour with one driver, and keeps what was asked, what was answered and what was expected."""
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+import uuid
+
+from observer.observer import Observer
+
+from . import matching
+from .process import DriverFailed
+
+REPEAT_EVERY_S = 0.05
+
+
+class Played:
+    """One step: the evidence, and what was wrong with it."""
+
+    def __init__(self, name, by, verb, parameters, expected):
+        self.name, self.by, self.verb, self.parameters, self.expected = name, by, verb, parameters, expected
+        self.answer, self.faults = None, []
+
+    def judge(self, answer, expected=None):
+        self.answer = answer
+        self.faults = matching.answer_faults(expected or self.expected, answer)
+        return not self.faults
+
+    @property
+    def unsupported(self):
+        return (self.answer or {}).get("unsupported")
+
+
+def filled(value, known):
+    """`{name}` in texts stands for what is known; a text that is nothing else takes its type too."""
+    if isinstance(value, str):
+        whole = value[1:-1]
+        if value[:1] == "{" and value[-1:] == "}" and whole in known:
+            return known[whole]
+        for name, text in known.items():
+            value = value.replace("{" + name + "}", str(text))
+        return value
+    if isinstance(value, list):
+        return [filled(member, known) for member in value]
+    if isinstance(value, dict):
+        return {filled(name, known): filled(member, known) for name, member in value.items()}
+    return value
+
+
+def member(value, path):
+    for part in path.split("."):
+        value = value[int(part)] if isinstance(value, list) else value[part]
+    return value
+
+
+def play_cases(behaviours, driver):
+    """All cases of behaviours that need no broker, asked at once: {name: [Played]}."""
+    evidence = {behaviour.name: [] for behaviour in behaviours}
+    asked = []
+    for behaviour in behaviours:
+        for at, case in enumerate(behaviour.steps):
+            step = Played(behaviour.step_name(at), "this", case["do"], case["with"], case["expect"])
+            evidence[behaviour.name].append(step)
+            asked.append(step)
+    answers = driver.ask_all([(step.verb, step.parameters) for step in asked])
+    for step, answer in zip(asked, answers):
+        step.judge(answer)
+    return evidence
+
+
+class Stage:
+    """What one scenario runs on: processes of drivers, an observer, names of its own."""
+
+    def __init__(self, behaviour, roles, pool, url, recorder=None):
+        self.behaviour, self.roles, self.pool, self.recorder = behaviour, roles, pool, recorder
+        self.folder = tempfile.mkdtemp(prefix="conformance-")
+        self.observer = Observer(url)
+        self.drivers, self.background, self.played = {}, {}, []
+        self.known = {"q": f"cf.{uuid.uuid4().hex[:10]}", "url": url, "dir": self.folder, "uuid": str(uuid.uuid4())}
+        self.url = url
+
+    def driver(self, by):
+        """`this`, `libacemq` or `cli`, and a number for another process of it."""
+        if by not in self.drivers:
+            driver = self.pool.borrow(self.roles[by.split()[0]])
+            self.drivers[by] = driver
+            url = self.recorder.url if self.recorder and by == "this" else self.url
+            answer = driver.ask("connect", {"url": url})
+            if "ok" not in answer:
+                raise DriverFailed(f"connect: {json.dumps(answer)}")
+        return self.drivers[by]
+
+    def ask(self, by, verb, parameters):
+        if by == "observer":
+            return self.observer.perform(verb, parameters)
+        if by == "recorder":
+            return self.recorder.perform(verb, parameters)
+        return self.driver(by).ask(verb, parameters)
+
+    # --- steps ---
+
+    def play(self):
+        for at, step in enumerate(self.behaviour.steps):
+            if not self.step(self.behaviour.step_name(at), step):
+                break
+        return self.played
+
+    def step(self, name, step):
+        """False ends the scenario: later steps would only repeat what is wrong."""
+        step = filled(step, self.known)
+        if "await" in step:
+            played, thread = self.background.pop(step["await"])
+            thread.join()
+            played.expected = step.get("expect", {"ok": {}})
+        else:
+            played = Played(name, step.get("by", "this"), step["do"], step.get("with", {}), step.get("expect", {"ok": {}}))
+            self.played.append(played)
+            if "background" in step:
+                return self.begin(played, step["background"])
+            played.answer = self.answered(played, step.get("within"))
+        if not played.judge(played.answer):
+            return False
+        for variable, path in step.get("save", {}).items():
+            self.known[variable] = member(played.answer["ok"], path)
+        return True
+
+    def begin(self, played, name):
+        # A process that cannot start ends the scenario here, not in the thread.
+        self.driver(played.by)
+
+        def run():
+            try:
+                played.answer = self.ask(played.by, played.verb, played.parameters)
+            except DriverFailed as failure:
+                played.answer = {"failed": str(failure)}
+
+        thread = threading.Thread(target=run, daemon=True)
+        thread.start()
+        self.background[name] = (played, thread)
+        return True
+
+    def answered(self, played, within):
+        """The answer; asked again until it is as expected where the step says for how long."""
+        ends = time.monotonic() + (within or 0)
+        while True:
+            answer = self.ask(played.by, played.verb, played.parameters)
+            if not within or time.monotonic() > ends or not matching.answer_faults(played.expected, answer):
+                return answer
+            time.sleep(REPEAT_EVERY_S)
+
+    # --- the end ---
+
+    def end(self, failed):
+        """What a failure left behind might be heard by the next; those processes are ended."""
+        for _, thread in self.background.values():
+            thread.join()
+        for driver in self.drivers.values():
+            if failed:
+                driver.end()
+                continue
+            try:
+                driver.ask("close", {})
+                self.pool.give_back(driver)
+            except DriverFailed:
+                driver.end()
+        self.tidy()
+        self.observer.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def tidy(self):
+        prefix, names = self.known["q"], set()
+        for text in texts(filled([self.behaviour.steps, self.behaviour.leftovers], self.known)):
+            if text.startswith(prefix) and len(text) < 240:
+                names |= {text, text + ".dlq", text + ".parked"}
+        for name in names:
+            self.observer.perform("delete", {"queue": name, "exchange": name})
+
+
+def texts(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield name
+            yield from texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from texts(inner)
+
+
+def play_scenario(behaviour, roles, pool, url, recorder=None):
+    stage = Stage(behaviour, roles, pool, url, recorder)
+    failed = True
+    try:
+        played = stage.play()
+        failed = any(step.faults for step in played)
+    except (DriverFailed, OSError, KeyError, ValueError) as failure:
+        step = Played("the process", "this", "", {}, {"ok": {}})
+        step.faults = [f"{type(failure).__name__}: {failure}"]
+        stage.played.append(step)
+    finally:
+        stage.end(failed)
+    return stage.played

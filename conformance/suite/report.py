@@ -1,0 +1,26 @@
+"""Verdicts by behaviour and driver."""
+
+import threading
+
+
+class Report:
+    def __init__(self, behaviours, kinds):
+        self.behaviours, self.kinds = behaviours, kinds
+        self.verdicts, self.lock = {}, threading.Lock()
+        # What is wrong with no behaviour of its own.
+        self.faults = []
+
+    def add(self, behaviour, kind, verdict):
+        with self.lock:
+            self.verdicts[behaviour.name, kind.name] = verdict
+
+    def of(self, behaviour):
+        return {kind.name: self.verdicts[behaviour.name, kind.name] for kind in self.kinds
+                if (behaviour.name, kind.name) in self.verdicts}
+
+    def counts(self):
+        results = [verdict.result for verdict in self.verdicts.values()]
+        return {result: results.count(result) for result in ("pass", "quirk", "fail")}
+
+    def failed(self):
+        return self.counts()["fail"] + len(self.faults)
