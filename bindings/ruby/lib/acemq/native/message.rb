@@ -1,0 +1,39 @@
+# frozen_string_literal: true
+
+module AceMQ
+  module Native
+    quick :acemq_message_new, %i[pointer size_t], :pointer
+    quick :acemq_message_json, [:string], :pointer
+    quick :acemq_message_msgpack, %i[pointer size_t], :pointer
+    waits :acemq_message_encoded, %i[pointer pointer size_t], :pointer
+    quick :acemq_message_free, [:pointer], :void
+    quick :acemq_message_check, %i[pointer pointer], :int
+    quick :acemq_message_set_id, %i[pointer string], :void
+    quick :acemq_message_set_type, %i[pointer string], :void
+    quick :acemq_message_set_version, %i[pointer int32], :void
+    quick :acemq_message_set_correlation, %i[pointer string], :void
+    quick :acemq_message_set_causation, %i[pointer string], :void
+    quick :acemq_message_set_origin, %i[pointer string], :void
+    quick :acemq_message_caused_by, %i[pointer pointer], :void
+    quick :acemq_message_set_headers, %i[pointer pointer], :void
+    quick :acemq_message_set_content_type, %i[pointer string], :void
+    quick :acemq_message_set_reply_to, %i[pointer string], :void
+    quick :acemq_message_set_priority, %i[pointer int], :void
+    quick :acemq_message_set_expiration, %i[pointer int64], :void
+    quick :acemq_message_set_transient, [:pointer], :void
+
+    # acemq_publisher_options
+    class PublisherOptions < FFI::Struct
+      layout :size, :size_t, :exchange, :pointer, :routing_key, :pointer, :cancel, :pointer, :timeout, :int64,
+             :unconfirmed, :int32, :optional, :int32
+    end
+
+    quick :acemq_publisher_options_init, %i[pointer size_t], :int
+    quick :acemq_publisher_new, %i[pointer pointer pointer pointer], :int
+    quick :acemq_publisher_free, [:pointer], :void
+    waits :acemq_publisher_begin, %i[pointer string pointer int64 pointer pointer], :int
+    waits :acemq_receipt_wait, %i[pointer int64 pointer], :int
+    attach_function :receipt_look, :acemq_receipt_wait, %i[pointer int64 pointer], :int
+    quick :acemq_receipt_free, [:pointer], :void
+  end
+end
