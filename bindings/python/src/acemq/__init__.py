@@ -1,0 +1,27 @@
+"""AceMQ: messages on RabbitMQ that survive what happens to them."""
+
+from acemq import errors
+from acemq._library import lib as _lib
+from acemq.codec import (
+    BYTES,
+    JSON,
+    MSGPACK,
+    TEXT,
+    ClaimStore,
+    Codec,
+    Keyring,
+    claim_check,
+    encrypted,
+)
+from acemq.connection import Connection, Health, connect
+from acemq.consumer import Consumer, Gap, Group, Ordered, Work
+from acemq.errors import *  # noqa: F403
+from acemq.errors import Error
+from acemq.events import Event
+from acemq.idempotency import Idempotency, schema_postgres
+from acemq.message import Message
+from acemq.policy import Policy, exponential, fixed, none, parse
+from acemq.publisher import BatchError, Publisher, Receipt, Window
+from acemq.queues import Browser, Counted, Replayed
+from acemq.topology import Plan, Planned, Topology
+from acemq.worker import Failure, Park, PutBack, Reject

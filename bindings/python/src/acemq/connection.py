@@ -1,0 +1,473 @@
+"""The client: what everything else hangs on."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import queue as queues
+import signal
+import threading
+import time
+import weakref
+from collections import deque
+from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optional, Tuple, Type, TypeVar
+
+from acemq import events
+from acemq._library import ffi, lib
+from acemq.consumer import Consumer, Group, Ordered, Source, read_work
+from acemq.errors import Closed, Error, Forked, FromHandler, StateError, Timeout, checked, made, take_error, to_text
+from acemq.events import Credentials, Event, Listener
+from acemq.interrupt import interruptible, on_main_thread
+from acemq.options import Options
+from acemq.publisher import Publisher
+from acemq.queues import Queues
+from acemq.values import Duration, milliseconds, text
+from acemq.worker import Handler, handling
+
+_open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
+_HandlerType = TypeVar("_HandlerType", bound=Callable[..., Any])
+_LOG_LEVELS = {"none": 0, "error": 1, "warning": 2, "info": 3, "debug": 4}
+
+
+class Health(NamedTuple):
+    """Whether a client works."""
+
+    #: ``"up"``, ``"degraded"`` or ``"down"``
+    status: str
+    #: what is behind it, for the answer of a probe
+    detail: Dict[str, Any]
+
+    def __bool__(self) -> bool:
+        return self.status != "down"
+
+
+class _Registered(NamedTuple):
+    """A handler and what it consumes; opened when the client runs."""
+
+    kind: Type[Source]
+    queue: str
+    handler: Handler
+    options: Dict[str, Any]
+
+
+class Connection(Queues):
+    """A client. Thread-safe. Made by `acemq.connect`; closed by `close`, or by the end of a ``with``."""
+
+    def __init__(self, handle: Any, credentials: Optional[Credentials], outstanding: int) -> None:
+        self._handle = handle
+        self._pid = os.getpid()
+        self._credentials = credentials
+        self._outstanding = outstanding
+        self._under_way: Deque[None] = deque()
+        self._sources: "set[Source]" = set()
+        self._registered: List[_Registered] = []
+        self._running: List[Source] = []
+        self._messages: "queues.SimpleQueue[Any]" = queues.SimpleQueue()
+        self._listeners: events.Listeners = []
+        self._interceptors: List[Any] = []
+        self._started = False
+        self._closed = False
+        self._failure: Optional[BaseException] = None
+        self._listener: Optional[Listener] = None
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"<acemq connection, {self.state}>"
+
+    # --- publishing ---
+
+    def publisher(self, routing_key: Optional[str] = None, **options: Any) -> Publisher:
+        """A publisher to one place: see `Publisher` for the options."""
+        return Publisher(self, routing_key, **options)
+
+    def publish(self, queue: str, payload: Any, **fields: Any) -> None:
+        """Publishes one message to a queue, and waits until it is confirmed; see `Publisher.send`."""
+        self._default_publisher().send(payload, routing_key=queue, **fields)
+
+    def publish_to(self, exchange: str, routing_key: str, payload: Any, **fields: Any) -> None:
+        """The same to an exchange."""
+        codec = fields.pop("codec", None)
+        Publisher(self, routing_key, exchange=exchange, codec=codec).send(payload, **fields)
+
+    def _default_publisher(self) -> Publisher:
+        if "_default" not in self.__dict__:
+            self._default = Publisher(self)
+        return self._default
+
+    def _may_wait_to_publish(self) -> bool:
+        """Whether beginning a publish could wait: then the main thread must not do it itself."""
+        return on_main_thread() and (
+            len(self._under_way) + 1 >= self._outstanding
+            or lib.acemq_connection_get_state(self._handle, ffi.NULL) != lib.ACEMQ_CONNECTION_OPEN
+            or lib.acemq_connection_publishing_paused(self._handle) != 0
+        )
+
+    def pause_publishing(self) -> None:
+        """Publishes are refused after their timeout; retries and dead letters go on."""
+        checked(lib.acemq_connection_pause_publishing, self._handle)
+
+    def resume_publishing(self) -> None:
+        checked(lib.acemq_connection_resume_publishing, self._handle)
+
+    @property
+    def publishing_paused(self) -> bool:
+        return bool(lib.acemq_connection_publishing_paused(self._handle))
+
+    # --- consuming ---
+
+    def open_consumer(self, queue: str, **options: Any) -> Consumer:
+        """A consumer whose messages the caller takes: by iteration, `Consumer.next`, or ``async for``. The options are
+        those of `acemq.consumer.consumer_options`."""
+        return Consumer(self, queue, **options)
+
+    def open_group(self, queue: str, **options: Any) -> Group:
+        """The same, for up to ``members`` threads at once."""
+        return Group(self, queue, **options)
+
+    def open_ordered(self, name: str, **options: Any) -> Ordered:
+        """The same for the partitions of a name, in order."""
+        return Ordered(self, name, **options)
+
+    def consumer(self, queue: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
+        """Registers the function below as the handler of a queue; `run` or `start` begins.
+
+        The handler gets a `Message`. It returns: accepted. It raises: tried again as ``retry`` says, and at last a dead
+        letter; `Reject` and `Park` say otherwise. It runs on a thread of this package's, one message at a time.
+        """
+        return self._register(Consumer, queue, options)
+
+    def group(self, queue: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
+        """The same with up to ``members`` calls at once."""
+        return self._register(Group, queue, options)
+
+    def ordered(self, name: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
+        """The same for the partitions of a name: messages of one key one after the other."""
+        return self._register(Ordered, name, options)
+
+    def _register(self, kind: Any, queue: str, options: Dict[str, Any]) -> Callable[[_HandlerType], _HandlerType]:
+        def register(handler: _HandlerType) -> _HandlerType:
+            registered = _Registered(kind, queue, handler, options)
+            if self._started:
+                self._begin(registered)
+            else:
+                self._registered.append(registered)
+            return handler
+
+        return register
+
+    def consume(self, queue: str, handler: Handler, **options: Any) -> Consumer:
+        """Begins to consume a queue with this handler, at once."""
+        return self._begin(_Registered(Consumer, queue, handler, options))  # type: ignore[return-value]
+
+    def consume_group(self, queue: str, handler: Handler, **options: Any) -> Group:
+        """The same with up to ``members`` calls at once."""
+        return self._begin(_Registered(Group, queue, handler, options))  # type: ignore[return-value]
+
+    def consume_ordered(self, name: str, handler: Handler, **options: Any) -> Ordered:
+        """The same for the partitions of a name."""
+        return self._begin(_Registered(Ordered, name, handler, options))  # type: ignore[return-value]
+
+    def _begin(self, registered: _Registered) -> Source:
+        source = registered.kind(self, registered.queue, **registered.options)  # type: ignore[arg-type]
+        self._running.append(source)
+        source._start(registered.handler, self._ended)
+        return source
+
+    def _ended(self, failure: Optional[BaseException]) -> None:
+        """A handler raised what ends the process, or a consumer ended by itself."""
+        self._failure = self._failure or failure
+        self._messages.put(failure)
+
+    def start(self) -> None:
+        """Begins with the handlers that were registered, and returns."""
+        self._started = True
+        registered, self._registered = self._registered, []
+        for one in registered:
+            self._begin(one)
+
+    def stop(self) -> None:
+        """Makes `run` drain and return. Any thread, handlers included."""
+        self._messages.put(None)
+
+    def run(
+        self, *, drain: Duration = 20, signals: Iterable[int] = (signal.SIGINT, signal.SIGTERM)
+    ) -> None:
+        """Runs the handlers until a signal (Ctrl-C), `stop`, or the end of a consumer; then drains and returns.
+
+        A second signal ends the draining. ``sys.exit`` in a handler ends the process with that status, and the message
+        goes back. What ended a consumer is raised.
+        """
+        self.start()
+        if not self._running:
+            raise StateError("no handler was registered")
+        replaced = self._catch(signals)
+        try:
+            failure = self._messages.get()
+            self.drain(drain)
+        finally:
+            for number, handler in replaced:
+                signal.signal(number, handler)
+        failure = failure or self._failure
+        if failure is not None:
+            self._failure = None
+            raise failure
+
+    def _catch(self, signals: Iterable[int]) -> List[Tuple[int, Any]]:
+        """Only the main thread may have signals."""
+        if not on_main_thread():
+            return []
+        seen: List[int] = []
+
+        def caught(number: int, frame: Any) -> None:
+            seen.append(number)
+            if len(seen) > 1:
+                raise KeyboardInterrupt
+            self._messages.put(None)
+
+        return [(number, signal.signal(number, caught)) for number in signals]
+
+    def drain(self, timeout: Duration = 20) -> None:
+        """Handlers take no more work, and what is in hand is waited for, within one budget. Raises Timeout when
+        something was left: it is delivered again."""
+        if handling.source is not None and handling.source in self._running:
+            raise FromHandler("drain would wait for the handler it is called from")
+        deadline = time.monotonic() + milliseconds(timeout) / 1000
+        failure: Optional[Error] = None
+        for source in self._running:
+            source._stop_taking()
+        for source in self._running:
+            try:
+                source.drain(max(0.0, deadline - time.monotonic()))
+            except Closed:
+                pass
+            except Timeout as late:
+                failure = failure or late
+        if failure is not None:
+            raise failure
+
+    # --- looking ---
+
+    @property
+    def state(self) -> str:
+        """``open``, ``blocked``, ``reconnecting``, ``failed`` or ``closed``."""
+        return events.STATES.get(lib.acemq_connection_get_state(self._handle, ffi.NULL), "closed")
+
+    @property
+    def state_reason(self) -> Optional[Error]:
+        """Why it is not open."""
+        out = ffi.new("acemq_error **")
+        lib.acemq_connection_get_state(self._handle, out)
+        return take_error(out[0]) if out[0] else None
+
+    def health(self) -> Health:
+        """Answers at once, whatever the client is at."""
+        health, detail = ffi.new("acemq_health *"), ffi.new("char **")
+        checked(lib.acemq_health_check, self._handle, health, detail)
+        try:
+            return Health(to_text(lib.acemq_health_name(health[0])), json.loads(to_text(detail[0])))
+        finally:
+            lib.acemq_free(detail[0])
+
+    def on_event(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
+        """Calls the function with each event, on a thread that takes nothing else. Fit for a decorator."""
+        self._listeners.append(listener)
+        return listener
+
+    # --- the end ---
+
+    def close(self, timeout: Duration = 20) -> None:
+        """Drains handlers, waits for publishes under way, and closes, within one budget. Again is fine. Raises Timeout
+        when something was left (it is closed all the same), with what handlers had in hand in ``left``."""
+        if self._closed:
+            return
+        if os.getpid() != self._pid:
+            self._closed = True
+            return
+        if handling.source is not None and handling.source in self._running:
+            raise FromHandler("close would wait for the handler it is called from")
+        self._closed = True
+        _open.discard(self)
+        deadline = time.monotonic() + milliseconds(timeout) / 1000
+        try:
+            self.drain(timeout)
+        except (Timeout, Closed):
+            pass
+        left = self._close_within(max(0, int((deadline - time.monotonic()) * 1000)))
+        for source in list(self._sources):
+            source.close()
+        for source in self._running:
+            if source._workers is not None:
+                source._workers.join(0 if left is not None else 1)
+        if self._listener is not None:
+            self._listener.join(1)
+        if left is not None:
+            raise left
+
+    def _close_within(self, limit: int) -> Optional[Error]:
+        """The error that names what was left, or None."""
+        out, error = ffi.new("acemq_work **"), ffi.new("acemq_error **")
+        status = interruptible(lambda: lib.acemq_connection_close_naming(self._handle, limit, out, error))
+        left = read_work(out[0]) if out[0] else []
+        if status == 0:
+            return None
+        failure = take_error(error[0])
+        failure.left = left  # type: ignore[attr-defined]
+        return None if isinstance(failure, (Closed, Forked)) else failure
+
+    def __enter__(self) -> "Connection":
+        return self
+
+    def __exit__(self, kind: Any, failure: Optional[BaseException], trace: Any) -> None:
+        try:
+            self.close()
+        except Error:
+            if failure is None:
+                raise
+        if self._failure is not None and not isinstance(self._failure, Exception):
+            exit, self._failure = self._failure, None
+            raise exit
+
+
+def connect(
+    url: str,
+    *,
+    name: Optional[str] = None,
+    timeout: Optional[Duration] = None,
+    call_timeout: Optional[Duration] = None,
+    heartbeat: Optional[Duration] = None,
+    reconnect: bool = True,
+    reconnect_initial: Optional[Duration] = None,
+    reconnect_max: Optional[Duration] = None,
+    outstanding: Optional[int] = None,
+    publish_timeout: Optional[Duration] = None,
+    credentials: Optional[Credentials] = None,
+    credentials_file: Optional[str] = None,
+    user_variable: Optional[str] = None,
+    password_variable: Optional[str] = None,
+    log_level: str = "warning",
+    ca_file: Optional[str] = None,
+    ca_folder: Optional[str] = None,
+    certificate_file: Optional[str] = None,
+    key_file: Optional[str] = None,
+    key_password: Optional[str] = None,
+    server_name: Optional[str] = None,
+    verify: Optional[bool] = None,
+    max_body: Optional[int] = None,
+    max_queued: Optional[int] = None,
+    max_output: Optional[int] = None,
+    max_headers: Optional[int] = None,
+    max_header_entries: Optional[int] = None,
+    max_nesting: Optional[int] = None,
+    frame_max: Optional[int] = None,
+    channel_max: Optional[int] = None,
+    keepalive: Optional[Duration] = None,
+    keepalive_interval: Optional[Duration] = None,
+    keepalive_count: Optional[int] = None,
+    tcp_user_timeout: Optional[Duration] = None,
+    on_event: Optional[Callable[[Event], None]] = None,
+    settled_events: bool = False,
+    metric_events: bool = False,
+) -> Connection:
+    """Connects and logs in.
+
+    url: ``amqp://user:password@host:port/vhost``, ``amqps://…`` with TLS, several hosts ``a,b,c:5673``, or
+        ``memory://name``, a broker inside this process.
+    name: shown by the broker.
+    timeout: of connecting as a whole; 10 s. call_timeout: of one exchange with the broker; 30 s.
+    heartbeat: how often each side shows life; 0: off. What the broker suggests unless given.
+    reconnect: False: never. reconnect_initial, reconnect_max: the first wait after a loss, 500 ms, which doubles up to
+        30 s.
+    outstanding: publishes under way at once; 1000. publish_timeout: 30 s.
+    credentials: a function that answers with user and password, each time a connection is made. Or, from a file of two
+        lines, ``credentials_file``; or from two environment variables, ``user_variable`` and ``password_variable``.
+    log_level: ``none``, ``error``, ``warning``, ``info`` or ``debug``, of what the logger ``acemq`` is told.
+    ca_file, ca_folder, certificate_file, key_file, key_password, server_name, verify: of ``amqps://``, files in PEM.
+    on_event: called with each `Event`. settled_events, metric_events: with those of each message too.
+
+    The others are the limits of the guide's page about limits. Raises what it was: Unreachable, LoginRefused,
+    VhostRefused, TlsError, Timeout, ParseError …
+    """
+    first = credentials() if credentials is not None else None
+    options = Options("acemq_connect_options", lib.acemq_connect_options_init)
+    options.texts(
+        {
+            "name": name,
+            "credentials_file": credentials_file,
+            "user_variable": user_variable,
+            "password_variable": password_variable,
+            "ca_file": ca_file,
+            "ca_folder": ca_folder,
+            "certificate_file": certificate_file,
+            "key_file": key_file,
+            "key_password": key_password,
+            "server_name": server_name,
+        }
+    )
+    options.durations(
+        {
+            "timeout": timeout,
+            "call_timeout": call_timeout,
+            "heartbeat": heartbeat,
+            "reconnect_initial": reconnect_initial if reconnect else 0,
+            "reconnect_max": reconnect_max,
+            "publish_timeout": publish_timeout,
+            "keepalive": keepalive,
+            "keepalive_interval": keepalive_interval,
+            "tcp_user_timeout": tcp_user_timeout,
+        }
+    )
+    options.numbers(
+        {
+            "outstanding": outstanding,
+            "max_body": max_body,
+            "max_queued": max_queued,
+            "max_output": max_output,
+            "max_headers": max_headers,
+            "max_header_entries": max_header_entries,
+            "max_nesting": max_nesting,
+            "frame_max": frame_max,
+            "channel_max": channel_max,
+            "keepalive_count": keepalive_count,
+        }
+    )
+    options.flags({"verify": verify})
+    struct = options.struct
+    struct.credentials = _credentials_source(credentials, credentials_file, user_variable)
+    if log_level not in _LOG_LEVELS:
+        raise StateError(f"log_level must be one of {', '.join(_LOG_LEVELS)}", field="log_level")
+    struct.log_level = _LOG_LEVELS[log_level]
+    struct.events = events.mask(
+        credentials=credentials is not None, confirms=False, settled=settled_events, metrics=metric_events
+    )
+    cancel = made("acemq_cancel", lib.acemq_cancel_free, lib.acemq_cancel_new)
+    struct.cancel = cancel
+    target = text(url if first is None else events.with_credentials(url, *first), "url")
+    handle = interruptible(
+        lambda: made("acemq_connection", lib.acemq_connection_free, lib.acemq_connect, target, struct),
+        abandon=lambda: lib.acemq_cancel_fire(cancel),
+    )
+    connection = Connection(handle, credentials, int(struct.outstanding))
+    if on_event is not None:
+        connection._listeners.append(on_event)
+    connection._listener = Listener(connection)
+    return connection
+
+
+def _credentials_source(function: Any, file: Any, variable: Any) -> int:
+    if function is not None:
+        return int(lib.ACEMQ_CREDENTIALS_EVENT)
+    if file is not None:
+        return int(lib.ACEMQ_CREDENTIALS_FILE)
+    return int(lib.ACEMQ_CREDENTIALS_URL if variable is None else lib.ACEMQ_CREDENTIALS_ENVIRONMENT)
+
+
+@atexit.register
+def _close_all() -> None:
+    """Handlers end, and what is under way arrives, before the interpreter does."""
+    for connection in list(_open):
+        try:
+            connection.close()
+        except Error as failure:
+            events.log.warning("%s", failure)
+

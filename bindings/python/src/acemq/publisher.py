@@ -1,0 +1,311 @@
+"""Publishing: confirmed, persistent and mandatory unless asked otherwise."""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from typing import TYPE_CHECKING, Any, Deque, Iterable, List, Optional, Tuple, Union
+
+from acemq._library import ffi, lib
+from acemq.codec import BYTES, JSON, Codec, codec_for, codec_of
+from acemq.errors import Error, PublishError, checked, made, take_error
+from acemq.interrupt import SLICE, interruptible, on_main_thread
+from acemq.message import outgoing
+from acemq.options import Options
+from acemq.values import FOREVER, Duration, integer, milliseconds, text
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from acemq.connection import Connection
+
+
+class Receipt:
+    """A publish under way. One thread at a time. Dropping it does not take the publish back."""
+
+    __slots__ = ("_handle", "_outcome", "_under_way")
+
+    def __init__(self, handle: Any, under_way: Deque[None]) -> None:
+        self._handle = handle
+        self._under_way = under_way
+        self._outcome: Optional[Error] = None
+        under_way.append(None)
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self._end()
+
+    def _end(self) -> None:
+        handle, self._handle = self._handle, None
+        self._under_way.pop()
+        lib.acemq_receipt_free(handle)
+
+    @property
+    def done(self) -> bool:
+        """Whether its end is known; asks without waiting."""
+        return self._handle is None or self._ask(0)
+
+    def wait(self) -> None:
+        """Waits until it is confirmed, and raises how else it ended: Unroutable, Nacked, Refused or UnknownOutcome."""
+        piece = SLICE if on_main_thread() else FOREVER
+        while self._handle is not None and not self._ask(piece):
+            pass
+        if self._outcome is not None:
+            raise self._outcome
+
+    def _ask(self, timeout: int) -> bool:
+        error = ffi.new("acemq_error **")
+        status = lib.acemq_receipt_wait(self._handle, timeout, error)
+        if status == lib.ACEMQ_E_TIMEOUT:
+            lib.acemq_error_free(error[0])
+            return False
+        if status != 0:
+            self._outcome = take_error(error[0])
+        self._end()
+        return True
+
+
+class BatchError(PublishError):
+    """Some messages of a batch, or of a window, did not end well."""
+
+    #: pairs of the message's number, from 0, and its error
+    failures: List[Tuple[int, Error]]
+
+    def __init__(self, failures: List[Tuple[int, Error]], count: int) -> None:
+        first = failures[0][1]
+        super().__init__(f"{len(failures)} of {count} messages were not published; the first: {first}")
+        self.failures = failures
+        self.code = first.code
+        self.name = first.name
+
+
+class Publisher:
+    """Publishes to one place. Thread-safe.
+
+    The fields of a message, as keyword arguments of every call: ``id``, ``type``, ``version``, ``correlation``,
+    ``causation``, ``origin``, ``headers``, ``content_type``, ``reply_to``, ``priority``, ``expiration``,
+    ``transient``, and ``caused_by``, the message whose handling makes this one.
+    """
+
+    def __init__(
+        self,
+        connection: "Connection",
+        routing_key: Optional[str] = None,
+        *,
+        exchange: Optional[str] = None,
+        codec: Union[Codec, str, None] = None,
+        timeout: Optional[Duration] = None,
+        confirm: bool = True,
+        mandatory: bool = True,
+    ) -> None:
+        """routing_key: where a call gives none; with the default exchange the name of a queue.
+        codec: how payloads are written; without one bytes travel as they are, and everything else as JSON.
+        timeout: of each publish; 30 s unless given.
+        confirm: False: a publish is done when it was written.
+        mandatory: False: the broker drops what no queue takes.
+        """
+        options = Options("acemq_publisher_options", lib.acemq_publisher_options_init)
+        options.texts({"exchange": exchange, "routing_key": routing_key})
+        options.durations({"timeout": timeout})
+        options.flags({"unconfirmed": not confirm, "optional": not mandatory})
+        self._codec = None if codec is None else codec_of(codec)
+        self._connection = connection
+        self._under_way = connection._under_way
+        self._handle = made(
+            "acemq_publisher", lib.acemq_publisher_free, lib.acemq_publisher_new, connection._handle, options.struct
+        )
+
+    def send(
+        self,
+        payload: Any,
+        *,
+        routing_key: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        **fields: Any,
+    ) -> None:
+        """Publishes a message and waits until the broker has it in a queue. Raises Unroutable, Nacked, Refused or
+        UnknownOutcome (a PublishError each), and before anything is sent what is wrong with the message."""
+        self.begin(payload, routing_key=routing_key, timeout=timeout, **fields).wait()
+
+    def begin(
+        self,
+        payload: Any,
+        *,
+        routing_key: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        **fields: Any,
+    ) -> Receipt:
+        """Publishes without waiting for the broker; the receipt tells how it ended. It waits only for room among the
+        publishes that are under way at once."""
+        begin = self._prepared(payload, routing_key, timeout, fields)
+        handle = interruptible(begin) if self._connection._may_wait_to_publish() else begin()
+        return Receipt(handle, self._under_way)
+
+    def _prepared(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
+        codec = codec_for(payload, self._codec)
+        body = codec.encode(payload)
+        key = text(routing_key, "routing_key")
+        limit = 0 if timeout is None else milliseconds(timeout)
+        publisher = self._handle
+        out, error = ffi.new("acemq_receipt **"), ffi.new("acemq_error **")
+        if not fields and codec._wrapping is None:
+            kind = codec.content_type.encode()
+            arguments = (ffi.from_buffer(body), len(body), kind, ffi.NULL, ffi.NULL)
+            call = lib.acemq_py_begin_plain
+            sent: Any = None
+        else:
+            sent = outgoing(codec, fields)
+            arguments = (ffi.from_buffer(body), len(body), sent.fields)
+            call = lib.acemq_py_begin
+
+        def begin(kept: Any = (body, sent)) -> Any:
+            if call(publisher, key, *arguments, limit, out, error) != 0:
+                raise take_error(error[0])
+            return out[0]
+
+        return begin
+
+    def _message(self, payload: Any, fields: Any) -> Any:
+        codec = codec_for(payload, self._codec)
+        return outgoing(codec, fields).message(codec.encode(payload))
+
+    def send_batch(
+        self,
+        payloads: Iterable[Any],
+        *,
+        routing_key: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        **fields: Any,
+    ) -> None:
+        """Publishes all of them before it waits for any; not atomic. Raises BatchError, which has the error of each
+        that did not end well by its number."""
+        messages = [self._message(payload, fields) for payload in payloads]
+        if not messages:
+            return
+        count = len(messages)
+        statuses, errors = ffi.new("acemq_status[]", count), ffi.new("acemq_error *[]", count)
+        key = text(routing_key, "routing_key")
+        limit = 0 if timeout is None else milliseconds(timeout)
+        list = ffi.new("acemq_message *[]", messages)
+
+        def send(kept: Any = messages) -> int:
+            return int(
+                lib.acemq_publisher_send_batch(
+                    self._handle, key, list, count, limit, statuses, errors, ffi.NULL
+                )
+            )
+
+        status = interruptible(send)
+        failures = [(index, take_error(errors[index])) for index in range(count) if errors[index] != ffi.NULL]
+        if failures:
+            raise BatchError(failures, count)
+        if status != 0:
+            checked(lib.acemq_publisher_send_batch, self._handle, key, list, count, limit, ffi.NULL, ffi.NULL)
+
+    def window(self, size: int = 256) -> "Window":
+        """Publishes one message after the other with so many under way at once."""
+        return Window(self, size)
+
+
+class Window:
+    """A stream of publishes, of which `size` are under way at once. As a context manager it waits at its end for all
+    of them, and raises BatchError when some did not end well. One thread at a time."""
+
+    def __init__(self, publisher: Publisher, size: int) -> None:
+        self._publisher = publisher
+        self._connection = publisher._connection
+        self._size = integer(size, "size", 1, 65535)
+        self._piece = max(1, self._size // 4)
+        self._receipts: Deque[Any] = deque()
+        self._first = 0
+        self._failures: List[Tuple[int, Error]] = []
+        self._error = ffi.new("acemq_error **")
+        self._status = ffi.new("acemq_status *")
+        self._array = ffi.new("acemq_receipt *[]", self._piece)
+        self._out = ffi.new("acemq_receipt **")
+
+    def send(
+        self,
+        payload: Any,
+        *,
+        routing_key: Optional[str] = None,
+        timeout: Optional[Duration] = None,
+        **fields: Any,
+    ) -> None:
+        """Publishes a message; waits only while the window is full. Raises what is wrong with this message, at once;
+        how publishes ended is raised at the window's end."""
+        if len(self._receipts) >= self._size:
+            self._collect(self._piece)
+        codec = self._publisher._codec
+        if fields or timeout is not None or codec is not None or self._connection._may_wait_to_publish():
+            self._receipts.append(self._begin(payload, routing_key, timeout, fields))
+            return
+        codec = BYTES if isinstance(payload, (bytes, bytearray, memoryview)) else JSON
+        body = codec.encode(payload)
+        status = lib.acemq_py_begin_plain(
+            self._publisher._handle,
+            text(routing_key, "routing_key"),
+            ffi.from_buffer(body),
+            len(body),
+            codec.content_type.encode(),
+            ffi.NULL,
+            ffi.NULL,
+            0,
+            self._out,
+            self._error,
+        )
+        if status != 0:
+            raise take_error(self._error[0])
+        self._receipts.append(self._out[0])
+
+    def _begin(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
+        begin = self._publisher._prepared(payload, routing_key, timeout, fields)
+        return interruptible(begin) if self._connection._may_wait_to_publish() else begin()
+
+    def _collect(self, count: int) -> None:
+        """Waits for the oldest `count`."""
+        receipts, array, status = self._receipts, self._array, self._status
+        piece = SLICE if on_main_thread() else FOREVER
+        while count > 0 and receipts:
+            asked = min(count, len(receipts), self._piece)
+            array[0:asked] = list(itertools.islice(receipts, asked))
+            ended = lib.acemq_py_collect(array, asked, piece, status, self._error)
+            for _ in range(ended):
+                receipts.popleft()
+            self._first += ended
+            count -= ended
+            if status[0] == lib.ACEMQ_E_TIMEOUT:
+                lib.acemq_error_free(self._error[0])
+            elif status[0] != 0:
+                self._failures.append((self._first, take_error(self._error[0])))
+                lib.acemq_receipt_free(receipts.popleft())
+                self._first += 1
+                count -= 1
+
+    def flush(self) -> None:
+        """Waits for all that is under way, and raises BatchError when some did not end well."""
+        self._collect(len(self._receipts))
+        failures, self._failures = self._failures, []
+        if failures:
+            raise BatchError(failures, self._first)
+
+    def _drop(self) -> None:
+        while self._receipts:
+            lib.acemq_receipt_free(self._receipts.popleft())
+
+    def __del__(self) -> None:
+        self._drop()
+
+    def __enter__(self) -> "Window":
+        return self
+
+    def __exit__(self, kind: Any, failure: Optional[BaseException], trace: "Optional[TracebackType]") -> None:
+        if failure is None or isinstance(failure, Exception):
+            try:
+                self.flush()
+            except BatchError:
+                if failure is None:
+                    raise
+        else:
+            self._drop()
+

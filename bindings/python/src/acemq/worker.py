@@ -1,0 +1,173 @@
+"""Handlers, and the threads that they run on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import TYPE_CHECKING, Any, Callable, List, Optional
+
+from acemq._library import ffi, lib
+from acemq.errors import Closed, Error, take_error
+from acemq.message import Message
+from acemq.values import FOREVER
+
+if TYPE_CHECKING:
+    from acemq.consumer import Source
+
+_log = logging.getLogger("acemq")
+
+Handler = Callable[[Message], Any]
+
+
+class Failure(Exception):
+    """Raised by a handler: the message failed for a reason that needs no traceback. It is tried again as the policy
+    says."""
+
+
+class Reject(Exception):
+    """Raised by a handler: the message never will be handled. A dead letter at once."""
+
+
+class Park(Exception):
+    """Raised by a handler: the message is set aside in ``.parked``."""
+
+
+class PutBack(Exception):
+    """Raised by a handler: the message goes back to its queue, without spending an attempt."""
+
+
+class _Handling(threading.local):
+    """What the handler on this thread is at."""
+
+    source: "Optional[Source]" = None
+
+
+handling = _Handling()
+
+
+def _reason(failure: BaseException) -> str:
+    """One line, as it stands in the header of a dead letter."""
+    said = " ".join(str(failure).split())
+    if isinstance(failure, (Failure, Reject, Park)):
+        return said or "no reason given"
+    return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
+
+
+def settle_as_ended(message: Message, failure: Optional[BaseException]) -> bool:
+    """Settles as a handler's end says, unless it was done; whether the failure is dealt with by that."""
+    if message.settled:
+        return isinstance(failure, (Failure, Reject, Park, PutBack))
+    if failure is None:
+        message.accept()
+    elif isinstance(failure, Reject):
+        message.reject(_reason(failure))
+    elif isinstance(failure, Park):
+        message.park(_reason(failure))
+    elif isinstance(failure, PutBack) or not isinstance(failure, Exception):
+        message.put_back()
+    else:
+        message.fail(_reason(failure))
+    return isinstance(failure, Exception)
+
+
+class Workers:
+    """The threads of one source. Each takes a message, runs the handler, and settles as the handler ended."""
+
+    def __init__(self, source: "Source", handler: Handler, ended: Callable[[Optional[BaseException]], None]) -> None:
+        self._source = source
+        self._handler = handler
+        self._ended = ended
+        self._stopping = False
+        self._threads: List[threading.Thread] = []
+
+    def grow_to(self, count: int) -> None:
+        """Threads that are too many go by themselves: the library tells them."""
+        self._threads = [thread for thread in self._threads if thread.is_alive()]
+        while len(self._threads) < count:
+            number = len(self._threads) + 1
+            name = f"acemq-{self._source.queue}-{number}"
+            thread = threading.Thread(target=self._run, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def stop(self) -> None:
+        """Nothing new is begun."""
+        self._stopping = True
+        self._source._wake()
+
+    def join(self, seconds: float) -> None:
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(seconds)
+
+    @property
+    def alive(self) -> bool:
+        return any(thread.is_alive() for thread in self._threads)
+
+    def _run(self) -> None:
+        handling.source = self._source
+        try:
+            self._loop()
+        except BaseException as failure:
+            self._ended(failure)
+        finally:
+            handling.source = None
+
+    def _loop(self) -> None:
+        """The settling of a message that was accepted goes together with taking the next one."""
+        source = self._source
+        turn = ffi.new("acemq_py_turn *")
+        following, handle, kind, codec = lib.acemq_py_next, source._handle, source._kind, source._codec
+        settled: Any = ffi.NULL
+        message: Any = None
+        handler = self._handler
+        while not self._stopping or settled != ffi.NULL:
+            wait = 0 if self._stopping else FOREVER
+            status = following(turn, handle, kind, settled, 0, wait)
+            if turn.settle_error:
+                _settle_failed(message, take_error(turn.settle_error))
+            settled, message = ffi.NULL, None
+            if status != 0:
+                if self._ends(status, take_error(turn.error)):
+                    return
+                continue
+            message = Message(turn.delivery, codec, turn.body, turn.length)
+            try:
+                handler(message)
+            except BaseException as failure:
+                self._failed(message, failure)
+                if not isinstance(failure, Exception):
+                    raise
+                continue
+            if not message._settled:
+                message._settled = True
+                settled = message._delivery
+
+    def _ends(self, status: int, error: Error) -> bool:
+        """Whether this thread has nothing more to do."""
+        if status == lib.ACEMQ_E_CANCELLED:
+            return self._stopping or len(self._threads) > self._source._width()
+        if status == lib.ACEMQ_E_WRONG_THREAD:
+            return True
+        if status != lib.ACEMQ_E_TIMEOUT and not self._stopping and not isinstance(error, Closed):
+            self._ended(error)
+        return status != lib.ACEMQ_E_TIMEOUT
+
+    def _failed(self, message: Message, failure: BaseException) -> None:
+        if not isinstance(failure, (Failure, Reject, Park, PutBack)) and isinstance(failure, Exception):
+            _log.warning(
+                "the handler of %s failed on %s, attempt %d",
+                self._source.queue,
+                message.id,
+                message.attempt,
+                exc_info=failure,
+            )
+        try:
+            settle_as_ended(message, failure)
+        except Error as error:
+            _settle_failed(message, error)
+
+
+def _settle_failed(message: Message, error: Error) -> None:
+    """It is delivered again, or the consumer is closed already: nothing that the handler could do about it."""
+    _log.warning("what became of %s of %s could not be carried out: %s", message.id, message.queue, error)
