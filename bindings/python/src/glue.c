@@ -4,7 +4,8 @@
 
 #include "glue.h"
 
-static acemq_status take(void *source, int kind, int64_t timeout, acemq_delivery **delivery, acemq_error **error)
+static acemq_status take(void *source, int kind, int64_t timeout, acemq_delivery **delivery,
+                         acemq_error **error)
 {
     switch (kind) {
     case ACEMQ_PY_GROUP:
@@ -16,8 +17,8 @@ static acemq_status take(void *source, int kind, int64_t timeout, acemq_delivery
     }
 }
 
-acemq_status acemq_py_next(acemq_py_turn *turn, void *source, int kind, acemq_delivery *settled, int outcome,
-                           int64_t timeout)
+acemq_status acemq_py_next(acemq_py_turn *turn, void *source, int kind, acemq_delivery *settled,
+                           int outcome, int64_t timeout)
 {
     turn->delivery = NULL;
     turn->error = NULL;
@@ -81,8 +82,9 @@ static void set_envelope(acemq_message *message, const acemq_py_fields *fields)
 
 acemq_message *acemq_py_message(const void *body, size_t length, const acemq_py_fields *fields)
 {
-    acemq_message *message = fields->codec == NULL ? acemq_message_new(body, length)
-                                                   : acemq_message_encoded(fields->codec, body, length);
+    acemq_message *message = fields->codec == NULL
+                                 ? acemq_message_new(body, length)
+                                 : acemq_message_encoded(fields->codec, body, length);
     if (message == NULL) {
         return NULL;
     }
@@ -94,24 +96,28 @@ acemq_message *acemq_py_message(const void *body, size_t length, const acemq_py_
     return message;
 }
 
-static acemq_status begin(acemq_publisher *publisher, const char *routing_key, acemq_message *message,
-                          int64_t timeout, acemq_receipt **receipt, acemq_error **error)
+static acemq_status begin(acemq_publisher *publisher, const char *routing_key,
+                          acemq_message *message, int64_t timeout, acemq_receipt **receipt,
+                          acemq_error **error)
 {
-    acemq_status status = acemq_publisher_begin(publisher, routing_key, message, timeout, receipt, error);
+    acemq_status status =
+        acemq_publisher_begin(publisher, routing_key, message, timeout, receipt, error);
     acemq_message_free(message);
     return status;
 }
 
-acemq_status acemq_py_begin(acemq_publisher *publisher, const char *routing_key, const void *body, size_t length,
-                            const acemq_py_fields *fields, int64_t timeout, acemq_receipt **receipt,
-                            acemq_error **error)
+acemq_status acemq_py_begin(acemq_publisher *publisher, const char *routing_key, const void *body,
+                            size_t length, const acemq_py_fields *fields, int64_t timeout,
+                            acemq_receipt **receipt, acemq_error **error)
 {
-    return begin(publisher, routing_key, acemq_py_message(body, length, fields), timeout, receipt, error);
+    return begin(publisher, routing_key, acemq_py_message(body, length, fields), timeout, receipt,
+                 error);
 }
 
-acemq_status acemq_py_begin_plain(acemq_publisher *publisher, const char *routing_key, const void *body,
-                                  size_t length, const char *content_type, const char *type, const char *id,
-                                  int64_t timeout, acemq_receipt **receipt, acemq_error **error)
+acemq_status acemq_py_begin_plain(acemq_publisher *publisher, const char *routing_key,
+                                  const void *body, size_t length, const char *content_type,
+                                  const char *type, const char *id, int64_t timeout,
+                                  acemq_receipt **receipt, acemq_error **error)
 {
     acemq_message *message = acemq_message_new(body, length);
     if (message != NULL) {
@@ -122,11 +128,13 @@ acemq_status acemq_py_begin_plain(acemq_publisher *publisher, const char *routin
     return begin(publisher, routing_key, message, timeout, receipt, error);
 }
 
-acemq_status acemq_py_submit(acemq_publisher *publisher, const char *routing_key, const void *body, size_t length,
-                             const acemq_py_fields *fields, int64_t timeout, int64_t token, acemq_error **error)
+acemq_status acemq_py_submit(acemq_publisher *publisher, const char *routing_key, const void *body,
+                             size_t length, const acemq_py_fields *fields, int64_t timeout,
+                             int64_t token, acemq_error **error)
 {
     acemq_message *message = acemq_py_message(body, length, fields);
-    acemq_status status = acemq_publisher_submit(publisher, routing_key, message, timeout, token, error);
+    acemq_status status =
+        acemq_publisher_submit(publisher, routing_key, message, timeout, token, error);
     acemq_message_free(message);
     return status;
 }
@@ -138,8 +146,8 @@ static int64_t now(void)
     return (int64_t)at.tv_sec * 1000 + at.tv_nsec / 1000000;
 }
 
-size_t acemq_py_collect(acemq_receipt **receipts, size_t count, int64_t timeout, acemq_status *status,
-                        acemq_error **error)
+size_t acemq_py_collect(acemq_receipt **receipts, size_t count, int64_t timeout,
+                        acemq_status *status, acemq_error **error)
 {
     int64_t began = now();
     *status = ACEMQ_OK;
