@@ -1,6 +1,7 @@
 """Plays one behaviour with one driver, and keeps what was asked, what was answered and what was expected."""
 
 import json
+import re
 import shutil
 import tempfile
 import threading
@@ -13,6 +14,7 @@ from . import matching
 from .process import DriverFailed
 
 REPEAT_EVERY_S = 0.05
+REPEATED = re.compile(r"\{(.)\*([0-9]+)\}")
 
 
 class Played:
@@ -33,14 +35,14 @@ class Played:
 
 
 def filled(value, known):
-    """`{name}` in texts stands for what is known; a text that is nothing else takes its type too."""
+    """`{name}` in texts stands for what is known; a text that is nothing else takes its type too. `{a*256}` is a long one."""
     if isinstance(value, str):
         whole = value[1:-1]
         if value[:1] == "{" and value[-1:] == "}" and whole in known:
             return known[whole]
         for name, text in known.items():
             value = value.replace("{" + name + "}", str(text))
-        return value
+        return REPEATED.sub(lambda match: match[1] * int(match[2]), value)
     if isinstance(value, list):
         return [filled(member, known) for member in value]
     if isinstance(value, dict):
