@@ -252,6 +252,8 @@ static ace_code answer_origin(const ace_delivery *view, ace_receiver_verdict ver
 {
     ace_delivery *origin = view->origin;
     ace_inbox *inbox = &origin->consumer->inbox;
+    /* Before it is answered: a verdict that halts a partition takes the channel away itself. */
+    bool stale = ace_consumer_is_stale(view->consumer, view);
     ace_mutex_lock(&inbox->mutex);
     bool in_time = !origin->abandoned;
     if (in_time) {
@@ -264,7 +266,7 @@ static ace_code answer_origin(const ace_delivery *view, ace_receiver_verdict ver
     if (!in_time) {
         free(reason);
     }
-    if (!in_time || ace_consumer_is_stale(view->consumer, view)) {
+    if (!in_time || stale) {
         return ace_fail(error, ACE_STALE,
                         "the delivery's channel is gone; the broker delivers it again");
     }
