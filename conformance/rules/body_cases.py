@@ -35,9 +35,9 @@ def framing():
     yield behaviour("claim.frame.inline", "13", "`AC 01 00` carries the payload, `AC 01 01` a key", [
         read(b"\xac\x01\x00hello"), read(b"\xac\x01\x00"), read(b"\xac\x01\x01k-1"), read(b"\xac\x01\x01A.b_c-9")])
     yield behaviour("claim.frame.none", "13", "a body without the frame, or of an unknown kind, is the delegate's", [read(data) for data in plain])
-    yield behaviour("claim.key", "13", "a key has letters, digits, `.`, `_` and `-`, begins with one of the first two, and has at most 128", [
+    yield behaviour("claim.frame.key", "13", "a key has letters, digits, `.`, `_` and `-`, begins with one of the first two, and has at most 128", [
         read(b"\xac\x01\x01" + key) for key in (b"a", b"a" * 128, b"a" * 129, b"", b".a", b"-a", b"a/b", b"a ", "é".encode(), b"a\n")])
-    yield behaviour("claim.write", "13", "a frame is written as it is read", [
+    yield behaviour("claim.frame.write", "13", "a frame is written as it is read", [
         case(f"{frame} {rest.decode()}", "claim.write", {"frame": frame, "body": rest.decode()}, body(bodies.write_claim(frame, rest)))
         for frame, rest in (("inline", b"hello"), ("inline", b""), ("stored", b"k-1"))])
 

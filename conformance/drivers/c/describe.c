@@ -80,10 +80,9 @@ static json_t *properties_json(const acemq_delivery *delivery)
     json_t *properties = json_object();
     for (size_t index = 0; index < sizeof all / sizeof all[0]; index++) {
         int64_t number = 0;
+        int known = acemq_delivery_property_number(delivery, all[index].property, &number);
         json_t *value = all[index].number
-                            ? time_or_null(acemq_delivery_property_number(
-                                               delivery, all[index].property, &number),
-                                           number)
+                            ? time_or_null(known, number)
                             : text_or_null(acemq_delivery_property(delivery, all[index].property));
         json_object_set_new(properties, all[index].name, value);
     }
