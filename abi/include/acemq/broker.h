@@ -19,6 +19,7 @@ ACEMQ_API acemq_status acemq_broker_start(acemq_broker **broker, acemq_error **e
  * Listens on a TCP port, for any AMQP client; user `guest`, password `guest`, vhost `/`.
  * @param port  0: any free one
  * @param bound receives the port; may be NULL
+ * @param host  an address of this machine, such as 127.0.0.1
  * Errors: ACEMQ_E_SYSTEM (the address is taken, …), ACEMQ_E_INVALID_ARGUMENT.
  */
 ACEMQ_API acemq_status acemq_broker_listen(acemq_broker *broker, const char *host, int port,

@@ -14,6 +14,7 @@ ACEMQ_BEGIN
  * need the object. */
 typedef struct acemq_claim_store acemq_claim_store;
 
+/** Options of acemq_claim_store_directory(). */
 typedef struct acemq_claim_directory_options {
     size_t size;
     /** bytes an object, 1 to INT64_MAX; default 128 MiB. ACEMQ_E_LIMIT past it, both ways */
@@ -46,7 +47,10 @@ ACEMQ_API acemq_status acemq_claim_store_directory(const char *path,
 
 /** Takes what a `get` has read; borrowed for its call. */
 typedef struct acemq_claim_object acemq_claim_object;
-/** Appends bytes to it. Errors: ACEMQ_E_OUT_OF_MEMORY. Only inside `get`. */
+/**
+ * Appends bytes to it. Errors: ACEMQ_E_OUT_OF_MEMORY. Only inside `get`.
+ * @param data copied
+ */
 ACEMQ_API acemq_status acemq_claim_object_append(acemq_claim_object *object, const void *data,
                                                  size_t length, acemq_error **error);
 
@@ -60,7 +64,9 @@ ACEMQ_API acemq_status acemq_claim_object_append(acemq_claim_object *object, con
 typedef struct acemq_claim_callbacks {
     /** sizeof(acemq_claim_callbacks) */
     size_t size;
+    /** keeps the object under the key */
     int (*put)(const char *key, acemq_bytes object, char *reason, size_t reason_size, void *user);
+    /** hands the object over with acemq_claim_object_append() */
     int (*get)(const char *key, acemq_claim_object *object, char *reason, size_t reason_size,
                void *user);
     /** an object that does not exist is no failure; NULL: ACEMQ_E_UNSUPPORTED */
@@ -92,7 +98,8 @@ ACEMQ_API acemq_status acemq_claim_store_remove(acemq_claim_store *store, const 
  *
  * Around an encrypting codec it stores ciphertext; inside one, plain bytes. The first is what one
  * wants unless the store is trusted more than the broker.
- * @param inner, store kept alive by the codec
+ * @param inner        kept alive by the codec
+ * @param store        likewise
  * @param threshold    from 0 (everything is stored); ACEMQ_CLAIM_THRESHOLD
  * @param codec        owned, freed with acemq_codec_free(). Any thread.
  */

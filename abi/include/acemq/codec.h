@@ -20,20 +20,32 @@ ACEMQ_API const acemq_codec *acemq_codec_builtin(const char *name);
 
 /**
  * Says whether a body decodes.
- * @param reason room for why not, as NUL-terminated UTF-8
+ * @param body         borrowed for the call
+ * @param content_type as it arrived
+ * @param reason       room for why not, as NUL-terminated UTF-8
+ * @param size         of that room
+ * @param user         as acemq_codec_new() got it
  * @return 0 when it does. Called on the thread that is about to run the handler, or is in
  * acemq_consumer_next().
  */
 typedef int (*acemq_decode_callback)(acemq_bytes body, const char *content_type, char *reason,
                                      size_t size, void *user);
-/** @param destructor called with `user` when nothing uses the codec any more; may be NULL. */
+/**
+ * A codec of the application's, owned.
+ * @param name   what it is called in errors; copied
+ * @param decode asked for each body
+ * @param destructor called with `user` when nothing uses the codec any more; may be NULL.
+ */
 ACEMQ_API acemq_status acemq_codec_new(const char *name, acemq_decode_callback decode, void *user,
                                        acemq_destructor destructor, acemq_codec **codec,
                                        acemq_error **error);
 ACEMQ_API void acemq_codec_free(acemq_codec *codec);
 
-/** What a consumer asks: does the codec read this content type (NULL or "": none), and does the
- * body decode. Errors: ACEMQ_E_DECODE with the reason. */
+/**
+ * What a consumer asks: does the codec read this content type (NULL or "": none), and does the
+ * body decode. Errors: ACEMQ_E_DECODE with the reason.
+ * @param content_type as it arrived
+ */
 ACEMQ_API acemq_status acemq_codec_check(const acemq_codec *codec, acemq_bytes body,
                                          const char *content_type, acemq_error **error);
 
@@ -60,8 +72,11 @@ ACEMQ_API acemq_status acemq_codec_decode(const acemq_codec *codec, acemq_bytes 
                                           const char *content_type, void **payload, size_t *length,
                                           acemq_error **error);
 
-/** A MessagePack document as JSON text, for a terminal: bytes become base64 text. Owned, freed with
- * acemq_free(). Errors: ACEMQ_E_DECODE. */
+/**
+ * A MessagePack document as JSON text, for a terminal: bytes become base64 text. Owned, freed with
+ * acemq_free(). Errors: ACEMQ_E_DECODE.
+ * @param json owned
+ */
 ACEMQ_API acemq_status acemq_msgpack_to_json(acemq_bytes body, char **json, acemq_error **error);
 
 ACEMQ_END

@@ -16,6 +16,10 @@
  * - Every `_options_init(pointer, size)` does what the macro of its name does: it fills the struct
  * with the defaults. `size` is its sizeof, as the caller knows it; ACEMQ_E_INVALID_ARGUMENT for one
  * smaller than the first release's.
+ * - What is read from a handle and not said to be owned (a text, a view, a table, another handle)
+ * is borrowed until that handle is changed or freed.
+ * - A handle whose description says nothing of threads is used by one thread at a time. A function
+ * that takes none may be called by any thread.
  * - Every `_free` function takes NULL.
  * - A handle used in a child after fork(2) fails with ACEMQ_E_FORKED; freeing it there closes the
  * child's copies of its descriptors and does nothing else.
@@ -26,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/** @cond */
 #ifdef __cplusplus
 #define ACEMQ_BEGIN extern "C" {
 #define ACEMQ_END   }
@@ -39,20 +44,23 @@
 #else
 #define ACEMQ_API
 #endif
+/** @endcond */
 
 /** Durations, in milliseconds. */
 #define ACEMQ_MILLISECOND INT64_C(1)
-#define ACEMQ_SECOND      INT64_C(1000)
-#define ACEMQ_MINUTE      INT64_C(60000)
-#define ACEMQ_HOUR        INT64_C(3600000)
-#define ACEMQ_DAY         INT64_C(86400000)
+#define ACEMQ_SECOND      INT64_C(1000)     /**< likewise */
+#define ACEMQ_MINUTE      INT64_C(60000)    /**< likewise */
+#define ACEMQ_HOUR        INT64_C(3600000)  /**< likewise */
+#define ACEMQ_DAY         INT64_C(86400000) /**< likewise */
 /** As a timeout: wait without a limit. */
 #define ACEMQ_FOREVER INT64_MAX
 
 /** A view of bytes that somebody else owns; the function that returns one says until when. Frozen.
  */
 typedef struct acemq_bytes {
+    /** NULL where there are none */
     const void *data;
+    /** how many there are */
     size_t length;
 } acemq_bytes;
 

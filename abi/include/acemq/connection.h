@@ -39,6 +39,7 @@ typedef enum acemq_credentials_source {
  */
 typedef int (*acemq_credentials_callback)(char *name, char *password, size_t size, void *user);
 
+/** How much of the log is wanted. */
 typedef enum acemq_log_level {
     ACEMQ_LOG_NONE = 0,
     ACEMQ_LOG_ERROR = 1,
@@ -83,10 +84,13 @@ typedef struct acemq_connect_options {
     int32_t credentials;
     /** acemq_log_level of the callback and of the events; default warning */
     int32_t log_level;
+    /** of ACEMQ_CREDENTIALS_FILE */
     const char *credentials_file;
     /** names of environment variables */
     const char *user_variable;
+    /** likewise */
     const char *password_variable;
+    /** of ACEMQ_CREDENTIALS_CALLBACK */
     acemq_credentials_callback credentials_callback;
     void *credentials_user;
     /** NULL: none */
@@ -164,6 +168,7 @@ ACEMQ_API acemq_status acemq_connect_options_init(acemq_connect_options *options
  * process, which lives while a connection to it is open.
  * @param options NULL: defaults
  * @param connection owned, freed with acemq_connection_free()
+ * @param url     as above; its password is in no message
  * Errors: ACEMQ_E_PARSE (the URL), ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_UNREACHABLE,
  * ACEMQ_E_LOGIN_REFUSED, ACEMQ_E_VHOST_REFUSED, ACEMQ_E_TIMEOUT, ACEMQ_E_CANCELLED,
  * ACEMQ_E_PROTOCOL, ACEMQ_E_UNSUPPORTED, ACEMQ_E_SYSTEM, ACEMQ_E_OUT_OF_MEMORY, and with TLS
@@ -191,6 +196,7 @@ ACEMQ_API acemq_status acemq_connection_close_naming(acemq_connection *connectio
 /** Ends the caller's hold; closes first, with a timeout of 1 s, when that was not done. */
 ACEMQ_API void acemq_connection_free(acemq_connection *connection);
 
+/** Where a client is. */
 typedef enum acemq_connection_state {
     ACEMQ_CONNECTION_OPEN = 1,
     ACEMQ_CONNECTION_BLOCKED = 2,      /**< the broker takes no publishes; consuming goes on */
@@ -226,8 +232,12 @@ ACEMQ_API acemq_status acemq_connection_next_event(acemq_connection *connection,
 /** Readable while there is an event; the library's, never to be read or closed. -1 when no kinds
  * were asked for. */
 ACEMQ_API int acemq_connection_event_fd(const acemq_connection *connection);
-/** Answers ACEMQ_EVENT_CREDENTIALS_WANTED within the connect's timeout; copied, and used for both
- * connections. Errors: ACEMQ_E_STATE when nothing waits for them. */
+/**
+ * Answers ACEMQ_EVENT_CREDENTIALS_WANTED within the connect's timeout; copied, and used for both
+ * connections. Errors: ACEMQ_E_STATE when nothing waits for them.
+ * @param name     of the user
+ * @param password in no message, ever
+ */
 ACEMQ_API acemq_status acemq_connection_give_credentials(acemq_connection *connection,
                                                          const char *name, const char *password,
                                                          acemq_error **error);

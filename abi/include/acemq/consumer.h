@@ -34,6 +34,7 @@ typedef enum acemq_declare {
  */
 typedef int (*acemq_claim_key)(acemq_delivery *delivery, char *key, size_t size, void *user);
 
+/** Options of acemq_consume() and acemq_consumer_open(). */
 typedef struct acemq_consumer_options {
     size_t size;
     /** copied; NULL: one attempt, then `.dlq` */
@@ -178,11 +179,17 @@ ACEMQ_API acemq_status acemq_consumer_get_work(const acemq_consumer *consumer, a
 /** Counted since the consumer was made. Set size to sizeof(acemq_consumer_counters). */
 typedef struct acemq_consumer_counters {
     size_t size;
+    /** handled well */
     uint64_t acknowledged;
+    /** dead-lettered at once, as unprocessable */
     uint64_t rejected;
+    /** tried again later, each time counted */
     uint64_t retried;
+    /** set aside, their attempts used up */
     uint64_t dead_lettered;
+    /** set aside unread, or since a handler said so */
     uint64_t parked;
+    /** acknowledged unhandled, since they were handled before */
     uint64_t duplicates;
     /** delivered and not yet settled, waits included */
     uint64_t in_flight;
@@ -203,6 +210,10 @@ typedef struct acemq_consumer_counters {
     /** handled and acknowledged, but the idempotency store could not be told */
     uint64_t unconfirmed;
 } acemq_consumer_counters;
+/**
+ * What it has done so far; also after it was closed.
+ * @param counters its size set
+ */
 ACEMQ_API acemq_status acemq_consumer_get_counters(const acemq_consumer *consumer,
                                                    acemq_consumer_counters *counters,
                                                    acemq_error **error);

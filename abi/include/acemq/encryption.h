@@ -26,7 +26,10 @@ ACEMQ_API acemq_status acemq_keyring_new(acemq_keyring **keyring, acemq_error **
  */
 ACEMQ_API acemq_status acemq_keyring_add(acemq_keyring *keyring, const char *id, acemq_bytes key,
                                          acemq_error **error);
-/** Which key is written with by codecs that are made from here on. Errors: ACEMQ_E_NOT_FOUND. */
+/**
+ * Which key is written with by codecs that are made from here on. Errors: ACEMQ_E_NOT_FOUND.
+ * @param id of a key that was added
+ */
 ACEMQ_API acemq_status acemq_keyring_write_with(acemq_keyring *keyring, const char *id,
                                                 acemq_error **error);
 /** Wipes the keys. */

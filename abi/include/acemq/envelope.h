@@ -54,7 +54,10 @@ ACEMQ_API int32_t acemq_envelope_attempt(const acemq_envelope *envelope);      /
 ACEMQ_API int32_t acemq_envelope_replay_count(const acemq_envelope *envelope); /**< from 0 */
 /** Epoch ms; 0: unknown. */
 ACEMQ_API int64_t acemq_envelope_first_seen(const acemq_envelope *envelope);
-/** 1 and epoch ms when there is one, else 0. */
+/**
+ * 1 and epoch ms when there is one, else 0.
+ * @param epoch_milliseconds left alone for 0
+ */
 ACEMQ_API int acemq_envelope_replayed_at(const acemq_envelope *envelope,
                                          int64_t *epoch_milliseconds);
 /** The steps of a declared route; 0 without one. */

@@ -113,7 +113,10 @@ ACEMQ_API int acemq_error_is_refused(const acemq_error *error);
 ACEMQ_API acemq_error *acemq_error_copy(const acemq_error *error);
 ACEMQ_API void acemq_error_free(acemq_error *error);
 
-/** The stable name of a code, `unknown` for a number that is none; static. */
+/**
+ * The stable name of a code, `unknown` for a number that is none; static.
+ * @param status any number
+ */
 ACEMQ_API const char *acemq_status_name(acemq_status status);
 
 ACEMQ_END

@@ -12,6 +12,7 @@
 
 ACEMQ_BEGIN
 
+/** What happened, and what its number and text are. */
 typedef enum acemq_event_kind {
     ACEMQ_EVENT_CONNECTION = 1,         /**< the state changed; number: acemq_connection_state */
     ACEMQ_EVENT_CREDENTIALS_WANTED = 2, /**< answer with acemq_connection_give_credentials() */
@@ -33,7 +34,9 @@ typedef enum acemq_event_kind {
  * kept; confirms and credentials are never dropped. */
 typedef struct acemq_event acemq_event;
 
+/** What happened. */
 ACEMQ_API acemq_event_kind acemq_event_get_kind(const acemq_event *event);
+/** The number that its kind has, see acemq_event_kind; else 0. */
 ACEMQ_API int64_t acemq_event_number(const acemq_event *event);
 /** "" where there is none; borrowed until the event is freed. */
 ACEMQ_API const char *acemq_event_text(const acemq_event *event);

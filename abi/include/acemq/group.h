@@ -16,6 +16,7 @@ ACEMQ_BEGIN
  */
 typedef struct acemq_group acemq_group;
 
+/** Options of acemq_group_consume() and acemq_group_open(). */
 typedef struct acemq_group_options {
     size_t size;
     /** of each member; NULL: defaults. Its prefetch is each member's, and the group holds that many

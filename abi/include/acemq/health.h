@@ -9,6 +9,7 @@
 
 ACEMQ_BEGIN
 
+/** Whether all is well. */
 typedef enum acemq_health {
     /** Publishing and consuming work. Also while the broker is blocked: that is the broker's
      * trouble, which a restart of this program does not end. */
@@ -28,6 +29,7 @@ typedef enum acemq_health {
  *             null, "publishing": STATE, "consuming": STATE, "consumers": [{"queue", "subscribed",
  *             "inFlight", "waiting", "failingHop": text or null}]}`, STATE one of `open`,
  *             `connecting`, `waiting`, `closed`.
+ * @param health receives the answer; may not be NULL
  * Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_FORKED, ACEMQ_E_OUT_OF_MEMORY.
  */
 ACEMQ_API acemq_status acemq_health_check(const acemq_connection *connection, acemq_health *health,

@@ -45,6 +45,7 @@ typedef enum acemq_durability {
     ACEMQ_NOSYNC = 1
 } acemq_durability;
 
+/** Options of acemq_idempotency_open(). */
 typedef struct acemq_idempotency_options {
     size_t size;
     /** of the table (PostgreSQL) or the database (LMDB), `[A-Za-z_][A-Za-z0-9_]{0,62}`; NULL:
@@ -98,31 +99,52 @@ ACEMQ_API void acemq_idempotency_free(acemq_idempotency *store);
  * Claims `key` for `lease` ms (1 or more), unless it is confirmed or somebody's.
  * @param token  written when it was claimed: what confirm, renew and release ask for
  * @param answer one of acemq_claim_answer
+ * Errors: ACEMQ_E_LIMIT for the key, ACEMQ_E_TIMEOUT, ACEMQ_E_CLOSED, and those of the store:
+ * ACEMQ_E_STORE, ACEMQ_E_STORE_FULL, ACEMQ_E_UNREACHABLE, ACEMQ_E_CONNECTION_LOST.
  */
 ACEMQ_API acemq_status acemq_idempotency_claim(acemq_idempotency *store, const char *key,
                                                int64_t lease, int64_t timeout,
                                                char token[ACEMQ_TOKEN_SIZE],
                                                acemq_claim_answer *answer, acemq_error **error);
-/** It was handled: kept for the retention. Again is fine. ACEMQ_E_FENCED: the claim ran out and was
- * taken over, or was released. */
+/**
+ * It was handled: kept for the retention. Again is fine. ACEMQ_E_FENCED: the claim ran out and was
+ * taken over, or was released.
+ * The store's own errors are those of claiming.
+ * @param key as claimed
+ * @param token as claiming wrote it
+ */
 ACEMQ_API acemq_status acemq_idempotency_confirm(acemq_idempotency *store, const char *key,
                                                  const char *token, int64_t timeout,
                                                  acemq_error **error);
-/** It was not handled: anybody may claim it at once. ACEMQ_E_FENCED, as above, and when it was
- * confirmed. */
+/**
+ * It was not handled: anybody may claim it at once. ACEMQ_E_FENCED, as above, and when it was
+ * confirmed.
+ * @param key as claimed
+ * @param token as claiming wrote it
+ */
 ACEMQ_API acemq_status acemq_idempotency_release(acemq_idempotency *store, const char *key,
                                                  const char *token, int64_t timeout,
                                                  acemq_error **error);
-/** The lease ends `lease` ms from now, 1 or more. ACEMQ_E_FENCED, as above. */
+/**
+ * The lease ends `lease` ms from now, 1 or more. ACEMQ_E_FENCED, as above.
+ * @param key as claimed
+ * @param token as claiming wrote it
+ */
 ACEMQ_API acemq_status acemq_idempotency_renew(acemq_idempotency *store, const char *key,
                                                const char *token, int64_t lease, int64_t timeout,
                                                acemq_error **error);
 
-/** Takes away all entries whose time is over; nothing else ever does. @param purged how many; may
- * be NULL */
+/**
+ * Takes away all entries whose time is over; nothing else ever does. @param purged how many; may
+ * be NULL
+ * Errors: those of the store, as of claiming.
+ */
 ACEMQ_API acemq_status acemq_idempotency_purge_expired(acemq_idempotency *store, int64_t timeout,
                                                        uint64_t *purged, acemq_error **error);
-/** How many entries there are, those whose time is over included. */
+/**
+ * How many entries there are, those whose time is over included.
+ * @param size receives it. Errors: those of the store, as of claiming.
+ */
 ACEMQ_API acemq_status acemq_idempotency_size(acemq_idempotency *store, int64_t timeout,
                                               uint64_t *size, acemq_error **error);
 
@@ -131,6 +153,7 @@ typedef struct acemq_claims acemq_claims;
 
 /** One entry; its texts are borrowed until the list is freed. Frozen. */
 typedef struct acemq_claim_view {
+    /** as it was claimed */
     const char *key;
     /** who claimed it; "" when it was released */
     const char *token;
@@ -147,6 +170,7 @@ typedef struct acemq_claim_view {
  * @param after only those whose key is greater; NULL or "": from the first
  * @param most  1 or more
  * @param list  owned, freed with acemq_claims_free()
+ * Errors: those of the store, as of claiming.
  */
 ACEMQ_API acemq_status acemq_idempotency_list(acemq_idempotency *store, const char *after,
                                               int64_t most, int64_t timeout, acemq_claims **list,

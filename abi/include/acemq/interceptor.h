@@ -37,11 +37,17 @@ typedef struct acemq_interception acemq_interception;
 /** Where the message goes, or came through: "" is the default exchange. */
 ACEMQ_API const char *acemq_interception_exchange(const acemq_interception *call);
 ACEMQ_API const char *acemq_interception_routing_key(const acemq_interception *call);
-/** Says why, before the hook answers that it failed; copied, the last one counts. */
+/**
+ * Says why, before the hook answers that it failed; copied, the last one counts.
+ * @param reason of one line
+ */
 ACEMQ_API void acemq_interception_fail(acemq_interception *call, const char *reason);
-/** Keeps something of the interceptor's own with this message, from `before` to the later hooks. */
+/**
+ * Keeps something of the interceptor's own with this message, from `before` to the later hooks.
+ * @param value the interceptor's own, never freed by the library
+ */
 ACEMQ_API void acemq_interception_keep(acemq_interception *call, void *value);
-/** What was kept; NULL when nothing was. */
+/** What was kept, the interceptor's own; NULL when nothing was. */
 ACEMQ_API void *acemq_interception_kept(const acemq_interception *call);
 
 /**

@@ -19,13 +19,18 @@ ACEMQ_BEGIN
  */
 typedef struct acemq_message acemq_message;
 
-/** Any bytes, `application/octet-stream`. NULL when memory is gone, like those below. */
+/**
+ * Any bytes, `application/octet-stream`. NULL when memory is gone, like those below.
+ * @param body copied
+ */
 ACEMQ_API acemq_message *acemq_message_new(const void *body, size_t length);
 /** JSON text, `application/json`; text that is not JSON is the message's error, ACEMQ_E_DECODE. */
 ACEMQ_API acemq_message *acemq_message_json(const char *json);
 /** UTF-8 text, `text/plain; charset=utf-8`. */
 ACEMQ_API acemq_message *acemq_message_text(const char *text);
-/** A MessagePack document, `application/msgpack`; bytes that are not one are the message's error.
+/**
+ * A MessagePack document, `application/msgpack`; bytes that are not one are the message's error.
+ * @param body copied
  */
 ACEMQ_API acemq_message *acemq_message_msgpack(const void *body, size_t length);
 /** A payload as the codec writes it, with the codec's content type: encrypted, or stored elsewhere.
@@ -34,8 +39,10 @@ ACEMQ_API acemq_message *acemq_message_encoded(const acemq_codec *codec, const v
                                                size_t length);
 /**
  * A message as it lay in a queue: `headers` are sent exactly as they are, reserved ones included,
- * and no envelope is written. For putting back what was exported; an application publishes with the
+ * and no envelope is written. For putting back what was exported; an application publishes with
+ * the
  * others.
+ * @param body copied
  */
 ACEMQ_API acemq_message *acemq_message_verbatim(const void *body, size_t length,
                                                 const acemq_table *headers);
@@ -53,7 +60,7 @@ ACEMQ_API void acemq_message_set_version(acemq_message *message, int32_t version
 /** default: id */
 ACEMQ_API void acemq_message_set_correlation(acemq_message *message, const char *correlation);
 ACEMQ_API void acemq_message_set_causation(acemq_message *message, const char *causation);
-/** default acemq@host */
+/** default: `acemq@` and the host's name */
 ACEMQ_API void acemq_message_set_origin(acemq_message *message, const char *origin);
 /** Correlation and causation from the message being handled (section 2, `causing`), and its trace
  * context (`traceparent`, `tracestate`) where this one has none of its own. */

@@ -23,6 +23,7 @@ struct acemq_connection;
  */
 typedef struct acemq_metrics acemq_metrics;
 
+/** How a metric is to be read. */
 typedef enum acemq_metric_kind {
     ACEMQ_METRIC_COUNTER = 1,     /**< value: what it grew by */
     ACEMQ_METRIC_GAUGE = 2,       /**< value: what it is now */
@@ -49,6 +50,7 @@ ACEMQ_API const char *acemq_observation_label_value(const acemq_observation *obs
  * handles, and call nothing that waits. */
 typedef void (*acemq_metrics_observer)(const acemq_observation *observation, void *user);
 
+/** Options of acemq_metrics_watch(). */
 typedef struct acemq_metrics_options {
     size_t size;
     /** for each metric; default 1000, 1 to 1 000 000 */

@@ -22,6 +22,7 @@ ACEMQ_BEGIN
  * there is none, and the publish fails. On the thread that publishes. */
 typedef acemq_bytes (*acemq_key_callback)(const acemq_message *message, void *user);
 
+/** How keys go to partitions, where publishing. */
 typedef struct acemq_partitioning {
     size_t size;
     /** where a call is given no key: the name of the header whose text is the key; NULL: none */
@@ -51,6 +52,7 @@ ACEMQ_API int acemq_partition_rule_named(const char *name);
  * acemq_publish() otherwise.
  * @param partitioning NULL: defaults
  * @param key          its data NULL: the message's own, by header or callback
+ * @param name         of the partitioned queue: its partitions are `{name}.0` …
  * Errors besides: ACEMQ_E_INVALID_ARGUMENT when there is no key, or the header is no text.
  */
 ACEMQ_API acemq_status acemq_ordered_publish(acemq_connection *connection, const char *name,
@@ -71,7 +73,8 @@ typedef enum acemq_order_failure {
     ACEMQ_ORDER_STOP = 0,
     /** it is tried again, for ever, whatever the number of attempts */
     ACEMQ_ORDER_RETRY_IN_PLACE = 1,
-    /** it goes to `{name}.{p}.dlq`, a gap is recorded, and the next one comes */
+    /** it goes to the dead letters of its partition queue, a gap is recorded, and the next one
+       comes */
     ACEMQ_ORDER_SKIP = 2
 } acemq_order_failure;
 
@@ -85,6 +88,7 @@ typedef enum acemq_order_failure {
  */
 typedef struct acemq_ordered acemq_ordered;
 
+/** Options of acemq_ordered_consume() and acemq_ordered_open(). */
 typedef struct acemq_ordered_options {
     size_t size;
     /** of each partition; NULL: defaults. Its prefetch (always 1), tag and requeue_on_failure are
@@ -110,13 +114,17 @@ ACEMQ_API acemq_status acemq_ordered_options_init(acemq_ordered_options *options
  * acemq_consume(); ACEMQ_E_NOT_FOUND when a partition queue is missing, ACEMQ_E_INVALID_ARGUMENT
  * for the number of partitions, ACEMQ_E_UNSUPPORTED for an idempotency store.
  * @param ordered owned
+ * @param name    of the partitioned queue: its partitions are `{name}.0` …
  */
 ACEMQ_API acemq_status acemq_ordered_consume(acemq_connection *connection, const char *name,
                                              const acemq_ordered_options *options,
                                              acemq_handler handler, void *user,
                                              acemq_destructor destructor, acemq_ordered **ordered,
                                              acemq_error **error);
-/** Pull: the same, but messages are taken with acemq_ordered_next(). @param ordered owned */
+/**
+ * Pull: the same, but messages are taken with acemq_ordered_next(). @param ordered owned
+ * @param name as above
+ */
 ACEMQ_API acemq_status acemq_ordered_open(acemq_connection *connection, const char *name,
                                           const acemq_ordered_options *options,
                                           acemq_ordered **ordered, acemq_error **error);
@@ -158,6 +166,7 @@ ACEMQ_API int acemq_ordered_halted(const acemq_ordered *ordered, int64_t partiti
  * with acemq_gaps_free(). */
 typedef struct acemq_gaps acemq_gaps;
 
+/** Those there are now. */
 ACEMQ_API acemq_status acemq_ordered_get_gaps(const acemq_ordered *ordered, acemq_gaps **gaps,
                                               acemq_error **error);
 /** How many are listed; 0 for NULL. */
@@ -174,7 +183,10 @@ ACEMQ_API int64_t acemq_gaps_time(const acemq_gaps *gaps, size_t index);
 ACEMQ_API int acemq_gaps_parked(const acemq_gaps *gaps, size_t index);
 ACEMQ_API void acemq_gaps_free(acemq_gaps *gaps);
 
-/** As acemq_group_drain(); a message whose wait is spent here goes back to its place. */
+/**
+ * As acemq_group_drain(); a message whose wait is spent here goes back to its place.
+ * @param finished 1 when nothing was left; may be NULL. Errors as there.
+ */
 ACEMQ_API acemq_status acemq_ordered_drain(acemq_ordered *ordered, int64_t timeout, int *finished,
                                            acemq_work **left, acemq_error **error);
 /** Ends it without waiting for handlers; the next consumer of a partition gets nothing of it before

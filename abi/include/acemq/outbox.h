@@ -19,6 +19,7 @@ struct pg_conn;
 /** An outbox. Any thread. Owned, freed with acemq_outbox_free(). */
 typedef struct acemq_outbox acemq_outbox;
 
+/** Options of acemq_outbox_open(). */
 typedef struct acemq_outbox_options {
     size_t size;
     /** of the table, or the databases: `[A-Za-z_][A-Za-z0-9_]{0,62}`; copied. NULL: `acemq_outbox`
@@ -57,6 +58,7 @@ ACEMQ_API acemq_status acemq_outbox_open(const char *store, const acemq_outbox_o
  * The same in the caller's LMDB environment, which must outlive the outbox, have room for three
  * more databases (mdb_env_set_maxdbs()), and a map large enough: a caller's map is not grown. Call
  * it while this thread has no transaction open there.
+ * @param env borrowed
  */
 ACEMQ_API acemq_status acemq_outbox_open_lmdb(struct MDB_env *env,
                                               const acemq_outbox_options *options,
@@ -86,17 +88,24 @@ ACEMQ_API acemq_status acemq_outbox_enqueue(acemq_outbox *outbox, const char *ex
                                             const char *routing_key, const acemq_message *message,
                                             int64_t timeout, char id[ACEMQ_OUTBOX_ID_SIZE],
                                             acemq_error **error);
-/** In the caller's write transaction, of the environment that the outbox is in; the caller commits
- * or aborts it. Errors as above; ACEMQ_E_STATE for another kind of outbox. After ACEMQ_E_STORE_FULL
- * it can only be aborted. */
+/**
+ * In the caller's write transaction, of the environment that the outbox is in; the caller commits
+ * or aborts it. Errors as above; ACEMQ_E_STATE for another kind of outbox. After
+ * ACEMQ_E_STORE_FULL
+ * it can only be aborted.
+ * @param id room for the id; may be NULL
+ */
 ACEMQ_API acemq_status acemq_outbox_enqueue_lmdb(acemq_outbox *outbox, struct MDB_txn *transaction,
                                                  const char *exchange, const char *routing_key,
                                                  const acemq_message *message,
                                                  char id[ACEMQ_OUTBOX_ID_SIZE],
                                                  acemq_error **error);
-/** On the caller's connection to the database that has the table, in whatever transaction is open
+/**
+ * On the caller's connection to the database that has the table, in whatever transaction is open
  * there; blocks as the connection does. Its client_encoding must be UTF8. Errors as above;
- * ACEMQ_E_STATE for another kind of outbox. */
+ * ACEMQ_E_STATE for another kind of outbox.
+ * @param id room for the id; may be NULL
+ */
 ACEMQ_API acemq_status acemq_outbox_enqueue_postgres(
     acemq_outbox *outbox, struct pg_conn *connection, const char *exchange, const char *routing_key,
     const acemq_message *message, char id[ACEMQ_OUTBOX_ID_SIZE], acemq_error **error);
@@ -141,18 +150,25 @@ typedef struct acemq_outbox_list acemq_outbox_list;
 /** Set size to sizeof(acemq_outbox_row). Borrowed until the list is freed. Times are epoch ms. */
 typedef struct acemq_outbox_row {
     size_t size;
+    /** what it is published with */
     const char *id;
+    /** "" for the queue that routing_key names */
     const char *exchange;
+    /** as it was enqueued */
     const char *routing_key;
+    /** of the body */
     const char *content_type;
     /** a JSON object */
     const char *headers;
     /** "" for none */
     const char *last_error;
+    /** as it was encoded */
     acemq_bytes body;
+    /** epoch ms */
     int64_t created_at;
     /** until when a relay has it; 0: none */
     int64_t leased_until;
+    /** that failed so far */
     int32_t attempts;
     int32_t reserved;
 } acemq_outbox_row;
@@ -161,7 +177,10 @@ typedef struct acemq_outbox_row {
  * Errors: those of the store. */
 ACEMQ_API acemq_status acemq_outbox_pending(acemq_outbox *outbox, int64_t max, int64_t timeout,
                                             acemq_outbox_list **list, acemq_error **error);
-/** What has used its attempts: kept until it is released. Otherwise as acemq_outbox_pending(). */
+/**
+ * What has used its attempts: kept until it is released. Otherwise as acemq_outbox_pending().
+ * @param max from 1. Errors: those of the store.
+ */
 ACEMQ_API acemq_status acemq_outbox_retired(acemq_outbox *outbox, int64_t max, int64_t timeout,
                                             acemq_outbox_list **list, acemq_error **error);
 ACEMQ_API size_t acemq_outbox_list_count(const acemq_outbox_list *list);
@@ -173,7 +192,9 @@ ACEMQ_API void acemq_outbox_list_free(acemq_outbox_list *list);
 /** What an outbox holds. Set size to sizeof(acemq_outbox_counts). */
 typedef struct acemq_outbox_counts {
     size_t size;
+    /** not published yet */
     uint64_t pending;
+    /** that used their attempts */
     uint64_t retired;
     /** published, and not purged */
     uint64_t published;
@@ -207,6 +228,7 @@ ACEMQ_API acemq_status acemq_outbox_purge_published(acemq_outbox *outbox, int64_
  */
 typedef struct acemq_relay acemq_relay;
 
+/** Options of acemq_relay_start(). */
 typedef struct acemq_relay_options {
     size_t size;
     /** ms between two looks at an outbox that was empty; default 1 s */
@@ -248,11 +270,13 @@ ACEMQ_API void acemq_relay_free(acemq_relay *relay);
 /** Since it started. Set size to sizeof(acemq_relay_counters). */
 typedef struct acemq_relay_counters {
     size_t size;
+    /** confirmed, and marked so */
     uint64_t published;
     /** failed attempts */
     uint64_t failed;
     /** messages that were retired */
     uint64_t retired;
+    /** looks at the outbox */
     uint64_t passes;
     uint64_t reserved;
 } acemq_relay_counters;

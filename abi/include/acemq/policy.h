@@ -20,7 +20,10 @@ typedef struct acemq_policy acemq_policy;
 ACEMQ_API acemq_policy *acemq_policy_none(void);
 /** `attempts` in all, with `attempts` - 1 waits of `wait`, no jitter. */
 ACEMQ_API acemq_policy *acemq_policy_fixed(int64_t attempts, int64_t wait);
-/** Doubling waits from `initial`, at most `max` (0: no cap), jitter 0.2. */
+/**
+ * Doubling waits from `initial`, at most `max` (0: no cap), jitter 0.2.
+ * @param attempts in all
+ */
 ACEMQ_API acemq_policy *acemq_policy_exponential(int64_t attempts, int64_t initial, int64_t max);
 /** Reads the policy text of section 5, such as `exponential(5, 10s, 5m).giveUpAfter(2h)`. Errors:
  *  ACEMQ_E_PARSE with the position and what was expected, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LIMIT.
@@ -31,11 +34,20 @@ ACEMQ_API void acemq_policy_free(acemq_policy *policy);
 
 /** The age at which a message is given up; 0: none. */
 ACEMQ_API void acemq_policy_give_up_after(acemq_policy *policy, int64_t age);
-/** Waits of at least this go to the broker; 0: none does. Default 30 s. */
+/**
+ * Waits of at least this go to the broker; 0: none does. Default 30 s.
+ * @param threshold in ms
+ */
 ACEMQ_API void acemq_policy_threshold(acemq_policy *policy, int64_t threshold);
-/** 0 to 1: how far a wait held in the consumer may stray to either side. */
+/**
+ * 0 to 1: how far a wait held in the consumer may stray to either side.
+ * @param factor 0 for none
+ */
 ACEMQ_API void acemq_policy_jitter(acemq_policy *policy, double factor);
-/** At least 1. */
+/**
+ * At least 1.
+ * @param multiplier of one wait, for the next
+ */
 ACEMQ_API void acemq_policy_multiplier(acemq_policy *policy, double multiplier);
 /** Names rungs below a second as Go, Python and Ruby do (section 16.1). */
 ACEMQ_API void acemq_policy_whole_second_names(acemq_policy *policy);
@@ -49,15 +61,22 @@ ACEMQ_API acemq_status acemq_policy_check(const acemq_policy *policy, acemq_erro
 ACEMQ_API acemq_status acemq_policy_format(const acemq_policy *policy, char **text,
                                            acemq_error **error);
 
+/** How many attempts there are in all. */
 ACEMQ_API int64_t acemq_policy_max_attempts(const acemq_policy *policy);
+/** The age at which a message is given up, in ms; 0: none. */
 ACEMQ_API int64_t acemq_policy_max_age(const acemq_policy *policy);
+/** 0 to 1: how far a wait held in the consumer may stray to either side. */
 ACEMQ_API double acemq_policy_jitter_factor(const acemq_policy *policy);
+/** Waits of at least this go to the broker, in ms; 0: none does. */
 ACEMQ_API int64_t acemq_policy_broker_threshold(const acemq_policy *policy);
 /** The unjittered wait after attempt `attempt` (from 1), in ms; 0 where there is none. */
 ACEMQ_API int64_t acemq_policy_wait(const acemq_policy *policy, int64_t attempt);
 /** 1 when a wait of `delay` is the broker's. */
 ACEMQ_API int acemq_policy_waits_in_broker(const acemq_policy *policy, int64_t delay);
-/** A wait held in the consumer, given a draw `unit` in [-1, 1). At least 1 ms. */
+/**
+ * A wait held in the consumer, given a draw `unit` in [-1, 1). At least 1 ms.
+ * @param delay in ms, unjittered
+ */
 ACEMQ_API int64_t acemq_policy_jittered(const acemq_policy *policy, int64_t delay, double unit);
 /** 1 when a message that failed its attempt `attempt` at `age` ms is tried again; a negative age is
  * unknown. */
@@ -74,7 +93,10 @@ ACEMQ_API int64_t acemq_policy_choose_rung(const acemq_policy *policy, int64_t d
  * ACEMQ_E_LIMIT, ACEMQ_E_INVALID_ARGUMENT. */
 ACEMQ_API acemq_status acemq_policy_rung_name(const acemq_policy *policy, const char *queue,
                                               int64_t delay, char name[256], acemq_error **error);
-/** The arguments the rung is declared with; owned. */
+/**
+ * The arguments the rung is declared with; owned.
+ * @param delay of the rung, in ms
+ */
 ACEMQ_API acemq_status acemq_policy_rung_arguments(const acemq_policy *policy, const char *queue,
                                                    int64_t delay, acemq_table **arguments,
                                                    acemq_error **error);

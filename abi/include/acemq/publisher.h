@@ -34,6 +34,7 @@ ACEMQ_API acemq_status acemq_publish_to(acemq_connection *connection, const char
  * acemq_publisher_free(). */
 typedef struct acemq_publisher acemq_publisher;
 
+/** Options of acemq_publisher_new(). */
 typedef struct acemq_publisher_options {
     size_t size;
     /** NULL: the default exchange */
@@ -65,8 +66,11 @@ ACEMQ_API acemq_status acemq_publisher_new(acemq_connection *connection,
 /** What was submitted goes on; its callbacks still run. */
 ACEMQ_API void acemq_publisher_free(acemq_publisher *publisher);
 
-/** One message, and wait. @param routing_key NULL: the publisher's. @param timeout 0: the
- * publisher's. */
+/**
+ * One message, and wait. @param routing_key NULL: the publisher's. @param timeout 0: the
+ * publisher's.
+ * Errors: as of acemq_publish().
+ */
 ACEMQ_API acemq_status acemq_publisher_send(acemq_publisher *publisher, const char *routing_key,
                                             const acemq_message *message, int64_t timeout,
                                             acemq_error **error);
@@ -76,8 +80,12 @@ ACEMQ_API acemq_status acemq_publisher_send(acemq_publisher *publisher, const ch
  * returns. */
 typedef void (*acemq_publish_callback)(acemq_status status, const acemq_error *error, void *user);
 
-/** One message, without waiting for the broker: it waits at most `timeout` for room in the window.
- * A failing return means that the callback is never called. */
+/**
+ * One message, without waiting for the broker: it waits at most `timeout` for room in the window.
+ * A failing return means that the callback is never called.
+ * Errors: those that are known before it goes: ACEMQ_E_LIMIT, ACEMQ_E_REFUSED, ACEMQ_E_TIMEOUT,
+ * ACEMQ_E_CLOSED, the message's own; the others go to the callback.
+ */
 ACEMQ_API acemq_status acemq_publisher_send_async(acemq_publisher *publisher,
                                                   const char *routing_key,
                                                   const acemq_message *message, int64_t timeout,
@@ -93,6 +101,7 @@ ACEMQ_API acemq_status acemq_publisher_submit(acemq_publisher *publisher, const 
  * back. One thread at a time. */
 typedef struct acemq_receipt acemq_receipt;
 
+/** The same, with a receipt to wait for. Errors: as of acemq_publisher_send_async(). */
 ACEMQ_API acemq_status acemq_publisher_begin(acemq_publisher *publisher, const char *routing_key,
                                              const acemq_message *message, int64_t timeout,
                                              acemq_receipt **receipt, acemq_error **error);

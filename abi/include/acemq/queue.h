@@ -40,6 +40,7 @@ ACEMQ_API acemq_status acemq_queue_delete(acemq_connection *connection, const ch
  */
 typedef struct acemq_browser acemq_browser;
 
+/** Options of acemq_browser_open(). */
 typedef struct acemq_browser_options {
     size_t size;
     /** NULL: the client's */

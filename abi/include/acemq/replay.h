@@ -10,6 +10,7 @@
 
 ACEMQ_BEGIN
 
+/** Where what failed lies. */
 typedef enum acemq_failure_queue {
     ACEMQ_DEAD_LETTERS = 0,  /**< `{queue}.dlq` */
     ACEMQ_PARKED_LETTERS = 1 /**< `{queue}.parked` */
@@ -23,6 +24,7 @@ typedef int (*acemq_replay_filter)(const acemq_delivery *delivery, void *user);
 typedef void (*acemq_replay_progress)(uint64_t replayed, uint64_t declined, uint64_t total,
                                       void *user);
 
+/** Options of acemq_replay(). */
 typedef struct acemq_replay_options {
     size_t size;
     /** only the message with this id; NULL: any */
@@ -30,6 +32,7 @@ typedef struct acemq_replay_options {
     /** NULL: every message */
     acemq_replay_filter filter;
     void *filter_user;
+    /** told after each message; NULL: nobody */
     acemq_replay_progress progress;
     void *progress_user;
     /** NULL: the client's */
@@ -60,15 +63,20 @@ ACEMQ_API acemq_status acemq_replay_options_init(acemq_replay_options *options, 
 /** How far it got. Set size to sizeof(acemq_replay_result). */
 typedef struct acemq_replay_result {
     size_t size;
+    /** back in their queue */
     uint64_t replayed;
+    /** left where they were, by the filter */
     uint64_t declined;
     /** in the failure queue afterwards, the declined ones included */
     uint64_t left;
     uint64_t reserved;
 } acemq_replay_result;
 
-/** How many wait; 0 when the failure queue does not exist. Errors: ACEMQ_E_NOT_FOUND when `queue`
- * itself does not exist, and those of the connection. */
+/**
+ * How many wait; 0 when the failure queue does not exist. Errors: ACEMQ_E_NOT_FOUND when `queue`
+ * itself does not exist, and those of the connection.
+ * @param pending receives how many
+ */
 ACEMQ_API acemq_status acemq_replay_pending(acemq_connection *connection, const char *queue,
                                             acemq_failure_queue source, int64_t timeout,
                                             uint64_t *pending, acemq_error **error);

@@ -15,11 +15,17 @@ struct acemq_connection;
  * are borrowed as it is, and "" where there is none. */
 typedef struct acemq_settlement acemq_settlement;
 
+/** The queue it came from. */
 ACEMQ_API const char *acemq_settlement_queue(const acemq_settlement *settlement);
+/** The exchange it was published to. */
 ACEMQ_API const char *acemq_settlement_exchange(const acemq_settlement *settlement);
+/** The routing key it was published with. */
 ACEMQ_API const char *acemq_settlement_routing_key(const acemq_settlement *settlement);
+/** The id in its envelope. */
 ACEMQ_API const char *acemq_settlement_id(const acemq_settlement *settlement);
+/** The type in its envelope. */
 ACEMQ_API const char *acemq_settlement_type(const acemq_settlement *settlement);
+/** The correlation in its envelope. */
 ACEMQ_API const char *acemq_settlement_correlation(const acemq_settlement *settlement);
 /** `acked`, `retried`, `dead_lettered`, `rejected`, `parked`, `in_progress` (section 6); `put_back`
  * when it went back unchanged; `lost` when the connection went first and the broker delivers it
@@ -41,6 +47,7 @@ typedef void (*acemq_settlement_callback)(const acemq_settlement *settlement, vo
  * Tells of every settlement on this client from now on. The same comes as ACEMQ_EVENT_SETTLED to
  * those who pull.
  * @param destructor called with `user` when the client ends; NULL: none
+ * @param callback called for each
  * Errors: ACEMQ_E_STATE when there is one already, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_CLOSED,
  * ACEMQ_E_OUT_OF_MEMORY; the destructor is not called then.
  */

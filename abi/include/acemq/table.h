@@ -106,6 +106,7 @@ ACEMQ_API acemq_status acemq_array_append(acemq_array *array, const acemq_value 
  * Reserved names and a uint64 of the whole range are taken, as they may arrive; publishing refuses
  * both.
  * @param table owned
+ * @param json  UTF-8, not ended by a NUL
  * Errors: ACEMQ_E_PARSE with the position or the path of the member, ACEMQ_E_LIMIT,
  * ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY.
  */
@@ -127,18 +128,25 @@ ACEMQ_API size_t acemq_table_count(const acemq_table *table);
  * changes. Names that hold a NUL are cut there. */
 ACEMQ_API const char *acemq_table_name(const acemq_table *table, size_t index);
 ACEMQ_API const acemq_value *acemq_table_at(const acemq_table *table, size_t index);
-/** NULL when there is none. */
+/**
+ * NULL when there is none.
+ * @param name of the entry
+ */
 ACEMQ_API const acemq_value *acemq_table_get(const acemq_table *table, const char *name);
 
+/** What it is; ACEMQ_KIND_VOID for NULL. */
 ACEMQ_API acemq_kind acemq_value_kind(const acemq_value *value);
 /** 1 and the number for the integer kinds, a timestamp and a bool; else 0. A uint64 above 2^63 - 1
  * answers 0. */
 ACEMQ_API int acemq_value_integer(const acemq_value *value, int64_t *number);
-/** The whole range of ACEMQ_KIND_UINT64; else as acemq_value_integer(), refusing negative numbers.
+/**
+ * The whole range of ACEMQ_KIND_UINT64; else as acemq_value_integer(), refusing negative numbers.
+ * @param number left alone for 0
  */
 ACEMQ_API int acemq_value_unsigned(const acemq_value *value, uint64_t *number);
 /** 1 and the number for float and double; else 0. */
 ACEMQ_API int acemq_value_double(const acemq_value *value, double *number);
+/** 1 and `unscaled` / 10^`decimals` for a decimal; else 0. */
 ACEMQ_API int acemq_value_decimal(const acemq_value *value, uint8_t *decimals, uint32_t *unscaled);
 /** 1 and a borrowed view for strings and bytes; else 0. */
 ACEMQ_API int acemq_value_bytes(const acemq_value *value, acemq_bytes *bytes);

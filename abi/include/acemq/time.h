@@ -24,6 +24,8 @@ ACEMQ_API acemq_status acemq_time_parse(const char *text, int64_t *seconds, int3
 
 /**
  * Writes UTC in whole seconds with `Z`, truncated and never rounded.
+ * @param epoch_milliseconds since 1970
+ * @param out room for the text
  * Errors: ACEMQ_E_INVALID_ARGUMENT outside the years 0001 to 9999.
  */
 ACEMQ_API acemq_status acemq_time_format(int64_t epoch_milliseconds, char out[ACEMQ_TIME_SIZE],

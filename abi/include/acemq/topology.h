@@ -15,6 +15,7 @@ ACEMQ_BEGIN
  * acemq_topology_free(). */
 typedef struct acemq_topology acemq_topology;
 
+/** What a queue keeps its messages in. */
 typedef enum acemq_queue_type {
     ACEMQ_QUEUE_QUORUM = 0,
     ACEMQ_QUEUE_CLASSIC = 1,
@@ -29,7 +30,10 @@ ACEMQ_API acemq_status acemq_topology_parse(const char *json, size_t length,
                                             acemq_topology **topology, acemq_error **error);
 ACEMQ_API void acemq_topology_free(acemq_topology *topology);
 
-/** @param type "direct", "topic", "fanout" or "headers". Durable. */
+/**
+ * @param type "direct", "topic", "fanout" or "headers". Durable.
+ * @param name of the exchange
+ */
 ACEMQ_API void acemq_topology_exchange(acemq_topology *topology, const char *name,
                                        const char *type);
 /**
@@ -43,11 +47,18 @@ ACEMQ_API void acemq_topology_queue(acemq_topology *topology, const char *name,
                                     const acemq_policy *retry, const acemq_table *arguments);
 ACEMQ_API void acemq_topology_bind(acemq_topology *topology, const char *exchange,
                                    const char *queue, const char *routing_key);
-/** The partition queues of ordered consuming: `{name}.0` … */
+/**
+ * The partition queues of ordered consuming: `{name}.0` …
+ * @param partitions 1 to 1024
+ */
 ACEMQ_API void acemq_topology_partitioned(acemq_topology *topology, const char *name,
                                           int64_t partitions);
-/** The same without `x-single-active-consumer`, as the peers declare them: whoever shares the
- * queues with others then sees to it that one process consumes at a time. */
+/**
+ * The same without `x-single-active-consumer`, as the peers declare them: whoever shares the
+ * queues with others then sees to it that one process consumes at a time.
+ * @param name       as above
+ * @param partitions as above
+ */
 ACEMQ_API void acemq_topology_partitioned_shared(acemq_topology *topology, const char *name,
                                                  int64_t partitions);
 /** What a consumer of `queue` declares: failure queues, and the ladder of `retry` (NULL: none). */
@@ -61,12 +72,14 @@ ACEMQ_API acemq_status acemq_topology_validate(const acemq_topology *topology, a
  * acemq_plan_free(). */
 typedef struct acemq_plan acemq_plan;
 
+/** What an object of a plan is. */
 typedef enum acemq_plan_kind {
     ACEMQ_PLAN_EXCHANGE = 1,
     ACEMQ_PLAN_QUEUE = 2,
     ACEMQ_PLAN_BINDING = 3
 } acemq_plan_kind;
 
+/** How an object of a plan stands to the broker. */
 typedef enum acemq_plan_state {
     ACEMQ_PLAN_UNKNOWN = 0, /**< not asked; or a binding, which cannot be read over AMQP */
     ACEMQ_PLAN_CREATE = 1,  /**< not there */
@@ -90,6 +103,7 @@ ACEMQ_API acemq_status acemq_topology_apply(acemq_connection *connection,
                                             const acemq_topology *topology, int64_t timeout,
                                             acemq_plan **plan, acemq_error **error);
 
+/** How many objects there are; 0 for NULL. */
 ACEMQ_API size_t acemq_plan_count(const acemq_plan *plan);
 /** 1 when an object is missing or differs. */
 ACEMQ_API int acemq_plan_has_drift(const acemq_plan *plan);
