@@ -79,6 +79,13 @@ local KINDS = {
   group = { slot = ffi.typeof("acemq_group *[1]") },
   ordered = { slot = ffi.typeof("acemq_ordered *[1]") },
 }
+-- calls: acemq_consumer_open acemq_consumer_next acemq_consumer_wake acemq_consumer_fd acemq_consumer_close
+-- calls: acemq_consumer_free acemq_consumer_pause acemq_consumer_resume acemq_consumer_paused acemq_consumer_subscribed
+-- calls: acemq_consumer_get_counters acemq_consumer_drain acemq_group_open acemq_group_next acemq_group_wake acemq_group_fd
+-- calls: acemq_group_close acemq_group_free acemq_group_pause acemq_group_resume acemq_group_paused acemq_group_subscribed
+-- calls: acemq_group_get_counters acemq_group_drain acemq_ordered_open acemq_ordered_next acemq_ordered_wake
+-- calls: acemq_ordered_fd acemq_ordered_close acemq_ordered_free acemq_ordered_pause acemq_ordered_paused
+-- calls: acemq_ordered_subscribed acemq_ordered_get_counters acemq_ordered_drain
 for name, kind in pairs(KINDS) do
   for _, verb in ipairs({ "open", "next", "wake", "fd", "close", "free", "pause", "resume", "paused", "subscribed",
     "get_counters", "drain" }) do

@@ -34,6 +34,9 @@ events.states = { "open", "blocked", "reconnecting", "failed", "closed" }
 
 local METRIC_KINDS = { "counter", "gauge", "duration", "distribution" }
 
+-- calls: acemq_settlement_queue acemq_settlement_exchange acemq_settlement_routing_key acemq_settlement_id
+-- calls: acemq_settlement_type acemq_settlement_correlation acemq_settlement_outcome acemq_settlement_traceparent
+-- calls: acemq_settlement_tracestate
 local function settlement_of(settlement)
   local out = {
     attempt = lib.acemq_settlement_attempt(settlement),

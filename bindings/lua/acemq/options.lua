@@ -63,6 +63,10 @@ end
 --- Fills a struct of the type `name` from `given`, by `members`: names to kinds, or to functions that convert.
 -- Members of `given` that stand in `others` are somebody else's; any that is unknown is refused. Answers the struct,
 -- and what has to live as long as it is used.
+-- calls: acemq_browser_options_init acemq_claim_directory_options_init acemq_connect_options_init
+-- calls: acemq_consumer_options_init acemq_group_options_init acemq_idempotency_options_init acemq_metrics_options_init
+-- calls: acemq_ordered_options_init acemq_outbox_options_init acemq_partitioning_init acemq_publisher_options_init
+-- calls: acemq_relay_options_init acemq_replay_options_init
 function options.fill(name, members, given, others)
   local struct = ffi.new("acemq_" .. name)
   local slot = errors.slot()

@@ -66,10 +66,11 @@ end
 
 --- A number where it is exact, else as it is.
 function values.integer(number)
-  if number >= -EXACT and number <= EXACT then
-    return tonumber(number)
+  local near = tonumber(number) -- rounded where it is not exact, and then beyond the limit or on it
+  if near > -EXACT and near < EXACT then
+    return near
   end
-  return number
+  return near == number and (near == EXACT or near == -EXACT) and near or number
 end
 
 --- True for numbers without a fraction that an int64 holds.
