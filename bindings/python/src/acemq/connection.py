@@ -68,6 +68,8 @@ class Connection(Queues):
         self._interceptors: List[Any] = []
         self._started = False
         self._closed = False
+        self._is_open = True
+        self._is_paused = False
         self._failure: Optional[BaseException] = None
         self._listener: Optional[Listener] = None
         _open.add(self)
@@ -96,19 +98,22 @@ class Connection(Queues):
         return self._default
 
     def _may_wait_to_publish(self) -> bool:
-        """Whether beginning a publish could wait: then the main thread must not do it itself."""
+        """Whether beginning a publish could wait: then the main thread must not do it itself. Asked at each publish,
+        and so by what the events told: the library would ask its thread."""
         return on_main_thread() and (
             len(self._under_way) + 1 >= self._outstanding
-            or lib.acemq_connection_get_state(self._handle, ffi.NULL) != lib.ACEMQ_CONNECTION_OPEN
-            or lib.acemq_connection_publishing_paused(self._handle) != 0
+            or not self._is_open
+            or self._is_paused
         )
 
     def pause_publishing(self) -> None:
         """Publishes are refused after their timeout; retries and dead letters go on."""
         checked(lib.acemq_connection_pause_publishing, self._handle)
+        self._is_paused = True
 
     def resume_publishing(self) -> None:
         checked(lib.acemq_connection_resume_publishing, self._handle)
+        self._is_paused = False
 
     @property
     def publishing_paused(self) -> bool:
