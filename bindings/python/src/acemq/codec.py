@@ -275,7 +275,7 @@ class ClaimStore:
         checked(lib.acemq_claim_frame_read, {"data": held, "length": len(body)}, frame, rest)
         if frame[0] != lib.ACEMQ_CLAIM_STORED:
             return None
-        return ffi.buffer(rest.data, rest.length)[:].decode("ascii")
+        return str(ffi.buffer(rest.data, rest.length)[:], "ascii")
 
 
 class _Directory(ClaimStore):

@@ -7,7 +7,6 @@ import json
 import os
 import queue as queues
 import signal
-import threading
 import time
 import weakref
 from collections import deque
@@ -15,19 +14,21 @@ from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optio
 
 from acemq import events
 from acemq._library import ffi, lib
-from acemq.consumer import Consumer, Group, Ordered, Source, read_work
-from acemq.errors import Closed, Error, Forked, FromHandler, StateError, Timeout, checked, made, take_error, to_text
+from acemq.consumer import Consumer, Group, Source, read_work
+from acemq.errors import Closed, Error, Forked, FromHandler, StateError, Timeout, checked, take_error, to_text
 from acemq.events import Credentials, Event, Listener
+from acemq.interceptor import Interceptor, Registration
 from acemq.interrupt import interruptible, on_main_thread
-from acemq.options import Options
+from acemq.ordered import Ordered
+from acemq.ordering import publish_ordered
+from acemq.outbox import Outbox, Relay
 from acemq.publisher import Publisher
 from acemq.queues import Queues
-from acemq.values import Duration, milliseconds, text
+from acemq.values import Duration, milliseconds
 from acemq.worker import Handler, handling
 
 _open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _HandlerType = TypeVar("_HandlerType", bound=Callable[..., Any])
-_LOG_LEVELS = {"none": 0, "error": 1, "warning": 2, "info": 3, "debug": 4}
 
 
 class Health(NamedTuple):
@@ -119,6 +120,10 @@ class Connection(Queues):
     def publishing_paused(self) -> bool:
         return bool(lib.acemq_connection_publishing_paused(self._handle))
 
+    def publish_ordered(self, name: str, payload: Any, key: Any = None, **options: Any) -> None:
+        """Publishes to the partition of a key; see `acemq.publish_ordered`."""
+        publish_ordered(self, name, payload, key, **options)
+
     # --- consuming ---
 
     def open_consumer(self, queue: str, **options: Any) -> Consumer:
@@ -174,7 +179,7 @@ class Connection(Queues):
         return self._begin(_Registered(Ordered, name, handler, options))  # type: ignore[return-value]
 
     def _begin(self, registered: _Registered) -> Source:
-        source = registered.kind(self, registered.queue, **registered.options)  # type: ignore[arg-type]
+        source = registered.kind(self, registered.queue, **registered.options)
         self._running.append(source)
         source._start(registered.handler, self._ended)
         return source
@@ -250,6 +255,14 @@ class Connection(Queues):
                 failure = failure or late
         if failure is not None:
             raise failure
+
+    def intercept(self, interceptor: Interceptor) -> Registration:
+        """Puts hooks around every publish and every delivery of this client."""
+        return Registration(self, interceptor)
+
+    def relay(self, outbox: Outbox, **options: Any) -> Relay:
+        """Publishes what an outbox holds; see `Relay` for the options."""
+        return Relay(self, outbox, **options)
 
     # --- looking ---
 
@@ -332,139 +345,6 @@ class Connection(Queues):
         if self._failure is not None and not isinstance(self._failure, Exception):
             exit, self._failure = self._failure, None
             raise exit
-
-
-def connect(
-    url: str,
-    *,
-    name: Optional[str] = None,
-    timeout: Optional[Duration] = None,
-    call_timeout: Optional[Duration] = None,
-    heartbeat: Optional[Duration] = None,
-    reconnect: bool = True,
-    reconnect_initial: Optional[Duration] = None,
-    reconnect_max: Optional[Duration] = None,
-    outstanding: Optional[int] = None,
-    publish_timeout: Optional[Duration] = None,
-    credentials: Optional[Credentials] = None,
-    credentials_file: Optional[str] = None,
-    user_variable: Optional[str] = None,
-    password_variable: Optional[str] = None,
-    log_level: str = "warning",
-    ca_file: Optional[str] = None,
-    ca_folder: Optional[str] = None,
-    certificate_file: Optional[str] = None,
-    key_file: Optional[str] = None,
-    key_password: Optional[str] = None,
-    server_name: Optional[str] = None,
-    verify: Optional[bool] = None,
-    max_body: Optional[int] = None,
-    max_queued: Optional[int] = None,
-    max_output: Optional[int] = None,
-    max_headers: Optional[int] = None,
-    max_header_entries: Optional[int] = None,
-    max_nesting: Optional[int] = None,
-    frame_max: Optional[int] = None,
-    channel_max: Optional[int] = None,
-    keepalive: Optional[Duration] = None,
-    keepalive_interval: Optional[Duration] = None,
-    keepalive_count: Optional[int] = None,
-    tcp_user_timeout: Optional[Duration] = None,
-    on_event: Optional[Callable[[Event], None]] = None,
-    settled_events: bool = False,
-    metric_events: bool = False,
-) -> Connection:
-    """Connects and logs in.
-
-    url: ``amqp://user:password@host:port/vhost``, ``amqps://…`` with TLS, several hosts ``a,b,c:5673``, or
-        ``memory://name``, a broker inside this process.
-    name: shown by the broker.
-    timeout: of connecting as a whole; 10 s. call_timeout: of one exchange with the broker; 30 s.
-    heartbeat: how often each side shows life; 0: off. What the broker suggests unless given.
-    reconnect: False: never. reconnect_initial, reconnect_max: the first wait after a loss, 500 ms, which doubles up to
-        30 s.
-    outstanding: publishes under way at once; 1000. publish_timeout: 30 s.
-    credentials: a function that answers with user and password, each time a connection is made. Or, from a file of two
-        lines, ``credentials_file``; or from two environment variables, ``user_variable`` and ``password_variable``.
-    log_level: ``none``, ``error``, ``warning``, ``info`` or ``debug``, of what the logger ``acemq`` is told.
-    ca_file, ca_folder, certificate_file, key_file, key_password, server_name, verify: of ``amqps://``, files in PEM.
-    on_event: called with each `Event`. settled_events, metric_events: with those of each message too.
-
-    The others are the limits of the guide's page about limits. Raises what it was: Unreachable, LoginRefused,
-    VhostRefused, TlsError, Timeout, ParseError …
-    """
-    first = credentials() if credentials is not None else None
-    options = Options("acemq_connect_options", lib.acemq_connect_options_init)
-    options.texts(
-        {
-            "name": name,
-            "credentials_file": credentials_file,
-            "user_variable": user_variable,
-            "password_variable": password_variable,
-            "ca_file": ca_file,
-            "ca_folder": ca_folder,
-            "certificate_file": certificate_file,
-            "key_file": key_file,
-            "key_password": key_password,
-            "server_name": server_name,
-        }
-    )
-    options.durations(
-        {
-            "timeout": timeout,
-            "call_timeout": call_timeout,
-            "heartbeat": heartbeat,
-            "reconnect_initial": reconnect_initial if reconnect else 0,
-            "reconnect_max": reconnect_max,
-            "publish_timeout": publish_timeout,
-            "keepalive": keepalive,
-            "keepalive_interval": keepalive_interval,
-            "tcp_user_timeout": tcp_user_timeout,
-        }
-    )
-    options.numbers(
-        {
-            "outstanding": outstanding,
-            "max_body": max_body,
-            "max_queued": max_queued,
-            "max_output": max_output,
-            "max_headers": max_headers,
-            "max_header_entries": max_header_entries,
-            "max_nesting": max_nesting,
-            "frame_max": frame_max,
-            "channel_max": channel_max,
-            "keepalive_count": keepalive_count,
-        }
-    )
-    options.flags({"verify": verify})
-    struct = options.struct
-    struct.credentials = _credentials_source(credentials, credentials_file, user_variable)
-    if log_level not in _LOG_LEVELS:
-        raise StateError(f"log_level must be one of {', '.join(_LOG_LEVELS)}", field="log_level")
-    struct.log_level = _LOG_LEVELS[log_level]
-    struct.events = events.mask(
-        credentials=credentials is not None, confirms=False, settled=settled_events, metrics=metric_events
-    )
-    cancel = made("acemq_cancel", lib.acemq_cancel_free, lib.acemq_cancel_new)
-    struct.cancel = cancel
-    target = text(url if first is None else events.with_credentials(url, *first), "url")
-    handle = interruptible(
-        lambda: made("acemq_connection", lib.acemq_connection_free, lib.acemq_connect, target, struct),
-        abandon=lambda: lib.acemq_cancel_fire(cancel),
-    )
-    connection = Connection(handle, credentials, int(struct.outstanding))
-    if on_event is not None:
-        connection._listeners.append(on_event)
-    connection._listener = Listener(connection)
-    return connection
-
-
-def _credentials_source(function: Any, file: Any, variable: Any) -> int:
-    if function is not None:
-        return int(lib.ACEMQ_CREDENTIALS_EVENT)
-    if file is not None:
-        return int(lib.ACEMQ_CREDENTIALS_FILE)
-    return int(lib.ACEMQ_CREDENTIALS_URL if variable is None else lib.ACEMQ_CREDENTIALS_ENVIRONMENT)
 
 
 @atexit.register

@@ -158,17 +158,17 @@ class Message:
             view = ffi.new("acemq_bytes *")
             checked(lib.acemq_delivery_pack, self._delivery, view)
             self._packed = msgpack.unpack(_buffer(view.data, view.length)[:], msgpack.of_headers)
-        return self._packed
+        return dict(self._packed)
 
     @property
     def headers(self) -> Dict[str, Any]:
         """The application's headers. A text that is not UTF-8 is bytes; a timestamp is a datetime in UTC."""
-        return self._map()["headers"]
+        return dict(self._map()["headers"])
 
     @property
     def properties(self) -> Dict[str, Any]:
         """The AMQP properties by their names (``contentType``, ``messageId``, …); None where there is none."""
-        return self._map()["properties"]
+        return dict(self._map()["properties"])
 
     def typed_headers(self, all: bool = False) -> bytes:
         """The headers with their AMQP types, as JSON; with `all` the reserved ones too."""

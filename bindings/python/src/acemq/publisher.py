@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections import deque
 from typing import TYPE_CHECKING, Any, Deque, Iterable, List, Optional, Tuple, Union
 
@@ -20,20 +21,40 @@ if TYPE_CHECKING:
     from acemq.connection import Connection
 
 
+def _await_and_free(handle: Any) -> None:
+    error = ffi.new("acemq_error **")
+    lib.acemq_receipt_wait(handle, FOREVER, error)
+    lib.acemq_error_free(error[0])
+    lib.acemq_receipt_free(handle)
+
+
+def let_go(connection: "Connection", handle: Any) -> None:
+    """Frees a receipt whose end nobody waits for. Interceptors are told of it by whoever learns it, which has to be a
+    thread of Python's."""
+    if connection._interceptors:
+        threading.Thread(target=_await_and_free, args=(handle,), name="acemq-receipt", daemon=True).start()
+    else:
+        lib.acemq_receipt_free(handle)
+
+
 class Receipt:
     """A publish under way. One thread at a time. Dropping it does not take the publish back."""
 
-    __slots__ = ("_handle", "_outcome", "_under_way")
+    __slots__ = ("_connection", "_handle", "_outcome", "_under_way")
 
-    def __init__(self, handle: Any, under_way: Deque[None]) -> None:
+    def __init__(self, connection: "Connection", handle: Any) -> None:
+        self._connection = connection
         self._handle = handle
+        under_way = connection._under_way
         self._under_way = under_way
         self._outcome: Optional[Error] = None
         under_way.append(None)
 
     def __del__(self) -> None:
         if self._handle is not None:
-            self._end()
+            self._under_way.pop()
+            handle, self._handle = self._handle, None
+            let_go(self._connection, handle)
 
     def _end(self) -> None:
         handle, self._handle = self._handle, None
@@ -110,7 +131,6 @@ class Publisher:
         options.flags({"unconfirmed": not confirm, "optional": not mandatory})
         self._codec = None if codec is None else codec_of(codec)
         self._connection = connection
-        self._under_way = connection._under_way
         self._handle = made(
             "acemq_publisher", lib.acemq_publisher_free, lib.acemq_publisher_new, connection._handle, options.struct
         )
@@ -139,7 +159,7 @@ class Publisher:
         publishes that are under way at once."""
         begin = self._prepared(payload, routing_key, timeout, fields)
         handle = interruptible(begin) if self._connection._may_wait_to_publish() else begin()
-        return Receipt(handle, self._under_way)
+        return Receipt(self._connection, handle)
 
     def _prepared(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
         codec = codec_for(payload, self._codec)
@@ -150,7 +170,7 @@ class Publisher:
         out, error = ffi.new("acemq_receipt **"), ffi.new("acemq_error **")
         if not fields and codec._wrapping is None:
             kind = codec.content_type.encode()
-            arguments = (ffi.from_buffer(body), len(body), kind, ffi.NULL, ffi.NULL)
+            arguments: Tuple[Any, ...] = (ffi.from_buffer(body), len(body), kind, ffi.NULL, ffi.NULL)
             call = lib.acemq_py_begin_plain
             sent: Any = None
         else:
@@ -291,7 +311,7 @@ class Window:
 
     def _drop(self) -> None:
         while self._receipts:
-            lib.acemq_receipt_free(self._receipts.popleft())
+            let_go(self._connection, self._receipts.popleft())
 
     def __del__(self) -> None:
         self._drop()

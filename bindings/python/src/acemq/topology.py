@@ -8,7 +8,7 @@ from acemq._library import ffi, lib
 from acemq.errors import InvalidArgument, checked, take_error, to_text
 from acemq.interrupt import interruptible
 from acemq.policy import Policy, policy_of
-from acemq.table import Headers, table_or_null
+from acemq.table import Headers, from_table, table_or_null
 from acemq.values import Duration, integer, milliseconds, text
 
 _TYPES = {"quorum": lib.ACEMQ_QUEUE_QUORUM, "classic": lib.ACEMQ_QUEUE_CLASSIC, "stream": lib.ACEMQ_QUEUE_STREAM}
@@ -65,31 +65,11 @@ def _planned(plan: Any, index: int) -> Planned:
         to_text(lib.acemq_plan_type(plan, index)),
         to_text(lib.acemq_plan_exchange(plan, index)),
         to_text(lib.acemq_plan_routing_key(plan, index)),
-        _arguments(lib.acemq_plan_arguments(plan, index)),
+        from_table(lib.acemq_plan_arguments(plan, index)),
         to_text(lib.acemq_plan_differing(plan, index)),
         to_text(lib.acemq_plan_ours(plan, index)),
         to_text(lib.acemq_plan_theirs(plan, index)),
     )
-
-
-def _arguments(table: Any) -> Dict[str, Any]:
-    if table == ffi.NULL:
-        return {}
-    return {
-        to_text(lib.acemq_table_name(table, index)): _value(lib.acemq_table_at(table, index))
-        for index in range(lib.acemq_table_count(table))
-    }
-
-
-def _value(value: Any) -> Any:
-    """Arguments of queues are numbers, texts and flags."""
-    number, view = ffi.new("int64_t *"), ffi.new("acemq_bytes *")
-    if lib.acemq_value_integer(value, number):
-        is_flag = lib.acemq_value_kind(value) == lib.ACEMQ_KIND_BOOL
-        return bool(number[0]) if is_flag else int(number[0])
-    if lib.acemq_value_bytes(value, view):
-        return ffi.buffer(view.data, view.length)[:].decode("utf-8", "replace")
-    return None
 
 
 class Topology:

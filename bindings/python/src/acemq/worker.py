@@ -146,7 +146,7 @@ class Workers:
     def _ends(self, status: int, error: Error) -> bool:
         """Whether this thread has nothing more to do."""
         if status == lib.ACEMQ_E_CANCELLED:
-            return self._stopping or len(self._threads) > self._source._width()
+            return bool(self._stopping or len(self._threads) > self._source._width())
         if status == lib.ACEMQ_E_WRONG_THREAD:
             return True
         if status != lib.ACEMQ_E_TIMEOUT and not self._stopping and not isinstance(error, Closed):
