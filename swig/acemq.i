@@ -95,26 +95,25 @@
 
 /* --- handles --- */
 
-/* An object of the class frees its handle, or gives back what was lent; NAME_free() does so at once, and the object is
- * none any more. */
-%define %handle(NAME, ATTACH...)
-%nodefaultctor acemq_##NAME;
+%define %free_function(NAME)
 %insert("header") {
 static void free_##NAME(void *handle)
 {
     acemq_##NAME##_free((acemq_##NAME *)handle);
 }
 }
+%enddef
+
+/* An object of the class frees its handle, or gives back what was lent; NAME_free() does so at once, and the object is
+ * none any more. ATTACH says what a new one keeps. */
+%define %handle_class(NAME, ATTACH...)
+%nodefaultctor acemq_##NAME;
 struct acemq_##NAME {};
 %extend acemq_##NAME {
     ~acemq_##NAME() { lending_free($self, free_##NAME); }
 }
 %ignore acemq_##NAME##_free;
 %output_handle(acemq_##NAME, ATTACH)
-%enddef
-
-%define %handle_to_free(NAME, ATTACH...)
-%handle(NAME, ATTACH)
 %freeing(NAME)
 %rename(NAME##_free) release_##NAME;
 %inline %{
@@ -123,6 +122,18 @@ static void release_##NAME(acemq_##NAME *released)
     lending_free(released, free_##NAME);
 }
 %}
+%enddef
+
+%define %handle(NAME, ATTACH...)
+%free_function(NAME)
+%handle_class(NAME, ATTACH)
+%enddef
+
+/* Freeing one may wait for its broker. */
+%define %slow_handle(NAME, ATTACH...)
+%slow_free_function(NAME)
+%ending(acemq_##NAME)
+%handle_class(NAME, ATTACH)
 %enddef
 
 /* What lies in another object: no handle of its own. */
@@ -134,36 +145,36 @@ struct acemq_##NAME {};
 }
 %enddef
 
-%handle_to_free(array)
-%handle_to_free(broker)
-%handle_to_free(browser, lending_attach(*$1, arg1);)
-%handle_to_free(cancel)
-%handle_to_free(claim_store)
-%handle_to_free(claims)
-%handle_to_free(codec)
-%handle_to_free(connection)
-%handle_to_free(consumer, lending_attach(*$1, arg1);)
-%handle_to_free(delivery)
-%handle_to_free(envelope)
-%handle_to_free(event)
-%handle_to_free(gaps)
-%handle_to_free(group, lending_attach(*$1, arg1);)
-%handle_to_free(idempotency)
-%handle_to_free(keyring)
-%handle_to_free(message)
-%handle_to_free(metrics)
-%handle_to_free(ordered, lending_attach(*$1, arg1);)
-%handle_to_free(outbox)
-%handle_to_free(outbox_list)
-%handle_to_free(outbox_statement)
-%handle_to_free(plan)
-%handle_to_free(policy)
-%handle_to_free(publisher, lending_attach(*$1, arg1);)
-%handle_to_free(receipt)
-%handle_to_free(relay, lending_attach(*$1, arg1);)
-%handle_to_free(table)
-%handle_to_free(topology)
-%handle_to_free(work)
+%handle(array)
+%slow_handle(broker)
+%slow_handle(browser, lending_attach(*$1, arg1);)
+%handle(cancel)
+%handle(claim_store)
+%handle(claims)
+%handle(codec)
+%slow_handle(connection)
+%handle(consumer, lending_attach(*$1, arg1);)
+%handle(delivery)
+%handle(envelope)
+%handle(event)
+%handle(gaps)
+%handle(group, lending_attach(*$1, arg1);)
+%handle(idempotency)
+%handle(keyring)
+%handle(message)
+%handle(metrics)
+%handle(ordered, lending_attach(*$1, arg1);)
+%handle(outbox)
+%handle(outbox_list)
+%handle(outbox_statement)
+%handle(plan)
+%handle(policy)
+%handle(publisher, lending_attach(*$1, arg1);)
+%handle(receipt)
+%slow_handle(relay, lending_attach(*$1, arg1);)
+%handle(table)
+%handle(topology)
+%handle(work)
 %part(value)
 %part(settlement)
 %part(observation)
@@ -322,9 +333,9 @@ static void end_##NAME(acemq_##NAME *options)
 %owned(acemq_policy_exponential)
 %owned(acemq_table_new)
 %owned(acemq_topology_new)
-%lent(acemq_delivery_envelope, const acemq_envelope *)
-%lent(acemq_event_settlement, const acemq_settlement *)
-%lent(acemq_event_observation, const acemq_observation *)
+%lent(acemq_delivery_envelope, acemq_envelope *)
+%lent(acemq_event_settlement, acemq_settlement *)
+%lent(acemq_event_observation, acemq_observation *)
 %copied_table(acemq_delivery_headers)
 %copied_table(acemq_delivery_all_headers)
 %copied_table(acemq_message_headers)
@@ -405,11 +416,6 @@ static void end_##NAME(acemq_##NAME *options)
 %waiting(acemq_relay_drain, arg3)
 %waiting_for_work(acemq_group_drain, arg4, arg5)
 %waiting_for_work(acemq_ordered_drain, arg4, arg5)
-
-%ending(acemq_connection)
-%ending(acemq_relay)
-%ending(acemq_browser)
-%ending(acemq_broker)
 
 %long_constant(FOREVER, 9223372036854775807)
 %long_constant(MILLISECOND, 1)

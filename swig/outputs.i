@@ -10,7 +10,7 @@
     %append_handle(*$1, TYPE)
 }
 %enddef
-%typemap(in, numinputs=0) const acemq_delivery ** (const acemq_delivery *handle = NULL) "$1 = &handle;"
+%typemap(in, numinputs=0) const acemq_delivery ** (const acemq_delivery *handle = NULL) "$1 = ($1_ltype)&handle;"
 %typemap(argout) const acemq_delivery ** {
     %append_handle(lending_lend(*$1, arg1), acemq_delivery)
 }

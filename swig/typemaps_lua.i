@@ -241,6 +241,9 @@ static int integer_at(lua_State *L, int index, lua_Integer least, lua_Integer mo
 /* --- waiting: Lua has one thread; an interrupt of the interpreter's sets a hook, which runs once the wait is over --- */
 
 %define %blocking(FUNCTION) %enddef
+%define %slow_free_function(NAME)
+%free_function(NAME)
+%enddef
 %define %ending(TYPE) %enddef
 %define %waiting_in_slices(FUNCTION, ERROR, CLEAN...)
 %exception FUNCTION {

@@ -328,6 +328,9 @@ static void set_filter(acemq_replay_options *options, acemq_replay_filter filter
 }
 %enddef
 
+%define %slow_free_function(NAME)
+%free_function(NAME)
+%enddef
 %define %ending(TYPE)
 %exception TYPE::~TYPE {
     Py_BEGIN_ALLOW_THREADS
