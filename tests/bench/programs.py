@@ -27,9 +27,36 @@ def build():
             sys.exit("the programs could not be built")
 
 
+JAVA_CLASSES = ("/usr/share/java/amqp-client.jar", "/usr/share/java/slf4j-api.jar", "/usr/share/java/slf4j-nop.jar")
+# Programs that are not one file in the folder of the build; what a row compares with is named by its key.
+COMMANDS = {"java": ["java", "-cp", ":".join((*JAVA_CLASSES, str(BUILD / "bench" / "java"))), "Bench"]}
+
+
+def build_go():
+    environment = {**os.environ, "GO111MODULE": "off", "GOPATH": "/usr/share/gocode", "GOCACHE": str(BUILD / "go-cache")}
+    run_builder(["/usr/bin/go", "build", "-o", str(BUILD / "bench" / "bench_go"), "main.go"], environment,
+                ROOT / "tests" / "bench" / "go")
+
+
+def build_java():
+    run_builder(["javac", "-cp", ":".join(JAVA_CLASSES), "-d", str(BUILD / "bench" / "java"), "Bench.java"], os.environ,
+                ROOT / "tests" / "bench" / "java")
+
+
+# What has to be made before the program of that name runs.
+BUILDERS = {"go": build_go, "java": build_java}
+
+
+def run_builder(command, environment, folder):
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder)
+    if done.returncode != 0:
+        say(done.stdout + done.stderr)
+        sys.exit(f"{command[0]} could not build what a row compares with")
+
+
 def run_program(side, arguments, environment, launcher=()):
     """What it prints, read, and its standard error."""
-    command = [*launcher, BUILD / "bench" / f"bench_{side}", *arguments]
+    command = [*launcher, *COMMANDS.get(side, [BUILD / "bench" / f"bench_{side}"]), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=PROGRAM_LIMIT)
     if done.returncode != 0:
         sys.exit(f"bench_{side} {' '.join(arguments)}: {done.stderr.strip() or done.returncode}")
