@@ -71,8 +71,7 @@ module AceMQ
           Handle.new(made, :acemq_consumer_free)
         end
       end
-      new(connection, queue, pointer, Native.acemq_consumer_fd(pointer.pointer), settings.codec, settings.kept,
-          slow: settings.slow?)
+      new(connection, queue, pointer, Native.acemq_consumer_fd(pointer.pointer), settings)
     end
 
     # Not subscribed until {#resume}: what was not begun goes back, what is in hand is finished.

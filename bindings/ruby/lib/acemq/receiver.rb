@@ -19,13 +19,14 @@ module AceMQ
     # @return [String] the queue, or the name of an ordered consumer
     attr_reader :queue
 
-    def initialize(connection, queue, handle, descriptor, codec, kept, slow: false)
+    def initialize(connection, queue, handle, descriptor, settings)
       @connection = connection
       @queue = queue
       @handle = handle
-      @codec = codec
-      @kept = kept
-      @slow = slow
+      @codec = settings.codec
+      @kept = settings.kept
+      @cancel = settings.cancel
+      @slow = settings.slow?
       @signal = IO.for_fd(descriptor, autoclose: false)
       @process = Process.pid
       @lock = Thread::Mutex.new
