@@ -296,6 +296,16 @@ void acemq_publisher_free(acemq_publisher *publisher)
     }
 }
 
+int acemq_publisher_has_room(const acemq_publisher *publisher, size_t bytes)
+{
+    if (ace_handle_check(publisher == NULL ? NULL : &publisher->handle, MAGIC, "publisher", NULL) !=
+            ACE_OK ||
+        ace_connection_check(publisher->connection, NULL) != ACE_OK) {
+        return 1; /* it fails at once */
+    }
+    return ace_publisher_has_room(publisher->connection->publisher, bytes);
+}
+
 ace_code ace_target_of_publisher(const acemq_publisher *publisher, const char *routing_key,
                                  int64_t timeout, ace_target *target, ace_error **error)
 {

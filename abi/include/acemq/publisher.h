@@ -67,6 +67,14 @@ ACEMQ_API acemq_status acemq_publisher_new(acemq_connection *connection,
 ACEMQ_API void acemq_publisher_free(acemq_publisher *publisher);
 
 /**
+ * For programs that must not be held up: 1 when a publish of `bytes` bytes of body and headers,
+ * begun or submitted now, would not wait for room, since there is some or since it fails at once;
+ * 0 when as many are under way as the client's `outstanding` and `max_queued` allow. Any thread;
+ * another one may take the room first.
+ */
+ACEMQ_API int acemq_publisher_has_room(const acemq_publisher *publisher, size_t bytes);
+
+/**
  * One message, and wait. @param routing_key NULL: the publisher's. @param timeout 0: the
  * publisher's.
  * Errors: as of acemq_publish().

@@ -443,6 +443,38 @@ START_TEST(a_receipt_says_that_it_is_still_under_way)
 }
 END_TEST
 
+START_TEST(whether_a_publish_would_wait_is_known_before)
+{
+    acemq_connect_options options = ACEMQ_CONNECT_OPTIONS_INIT;
+    acemq_receipt *receipts[2];
+    acemq_message *message = acemq_message_text("x");
+    options.outstanding = 2;
+    options.max_queued = 100000;
+    acemq_connection_free(mq);
+    mq = connect_with("memory://publishing", &options);
+    declare_queue(mq, "q", ACEMQ_QUEUE_CLASSIC, 0);
+    acemq_publisher *publisher = publisher_to(NULL, "q");
+    ck_assert_int_eq(acemq_publisher_has_room(publisher, 1000000), 1); /* alone it always goes */
+    MUST(acemq_connection_pause_publishing(mq, &error));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(acemq_publisher_has_room(publisher, 1), 1);
+        MUST(acemq_publisher_begin(publisher, NULL, message, 60000, &receipts[i], &error));
+        ck_assert_int_eq(acemq_publisher_has_room(publisher, 1000000), 0);
+    }
+    ck_assert_int_eq(acemq_publisher_has_room(publisher, 1), 0);
+    MUST(acemq_connection_resume_publishing(mq, &error));
+    for (int i = 0; i < 2; i++) {
+        MUST(acemq_receipt_wait(receipts[i], 5000, &error));
+        acemq_receipt_free(receipts[i]);
+    }
+    MUST(acemq_connection_close(mq, 5000, &error));
+    ck_assert_int_eq(acemq_publisher_has_room(publisher, 1), 1); /* it fails at once */
+    ck_assert_int_eq(acemq_publisher_has_room(NULL, 1), 1);
+    acemq_publisher_free(publisher);
+    acemq_message_free(message);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("abi publishing");
@@ -462,6 +494,7 @@ int main(void)
     tcase_add_test(tests, unconfirmed_messages_arrive_and_are_not_waited_for);
     tcase_add_test(tests, a_cancel_token_ends_a_publish_that_waits);
     tcase_add_test(tests, a_receipt_says_that_it_is_still_under_way);
+    tcase_add_test(tests, whether_a_publish_would_wait_is_known_before);
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
