@@ -9,7 +9,7 @@ module AceMQ
     private_constant :CLOSING, :HURRIED
 
     # @api private
-    attr_reader :codec
+    attr_reader :codec, :publish_timeout
 
     # @api private
     def initialize(url, **options)
@@ -20,6 +20,7 @@ module AceMQ
       @publishers = {}
       @wakers = []
       settings = ConnectSettings.new(**options)
+      @publish_timeout = settings.options.struct[:publish_timeout]
       @handle = Waiting.call(cancel: -> { settings.cancel.fire }) do
         Handle.new(Native.made { |out, error| Native.acemq_connect(url, settings.options, out, error) }, :acemq_connection_free)
       end

@@ -83,7 +83,8 @@ module AceMQ
       number = PLACEHOLDERS.fetch(placeholder) do
         raise InvalidArgument.new("placeholder #{placeholder} is none of #{PLACEHOLDERS.keys.join(', ')}", field: "placeholder")
       end
-      Outgoing.with(Codec.of(codec), payload, options) do |message|
+      codec = Codec.of(codec)
+      Outgoing.with(codec, Outgoing.encode(codec, payload), options) do |message|
         made = Native.made do |out, error|
           Native.acemq_outbox_statement_new(table, number, exchange, queue, message, out, error)
         end
@@ -127,7 +128,7 @@ module AceMQ
       codec = codec.nil? ? @codec : Codec.of(codec)
       wait = Durations.milliseconds(timeout)
       Waiting.call do
-        Outgoing.with(codec, payload, options) do |message|
+        Outgoing.with(codec, Outgoing.encode(codec, payload), options) do |message|
           id = FFI::MemoryPointer.new(:char, ID_SIZE)
           Native.check { |error| Native.acemq_outbox_enqueue(pointer, exchange, queue, message, wait, id, error) }
           id.read_string.force_encoding(Encoding::UTF_8)

@@ -13,9 +13,9 @@ module AceMQ
 
     module_function
 
-    # Lends a message to the block.
-    def with(codec, payload, options)
-      message = build(codec, payload)
+    # Lends a message with the body to the block.
+    def with(codec, body, options)
+      message = build(codec, body)
       begin
         apply(message, options) unless options.empty?
         yield message
@@ -24,8 +24,8 @@ module AceMQ
       end
     end
 
-    def build(codec, payload)
-      message = codec.message(encode(codec, payload))
+    def build(codec, body)
+      message = codec.message(body)
       raise OutOfMemory if message.null?
 
       message

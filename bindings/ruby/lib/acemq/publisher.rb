@@ -66,10 +66,15 @@ module AceMQ
 
   # Where to, and with what promises. Any thread.
   class Publisher
+    # Seconds between two looks for room.
+    LOOK = 0.002
+    private_constant :LOOK
+
     # @api private
     def initialize(connection, exchange: nil, routing_key: nil, timeout: nil, codec: nil, confirmed: true, mandatory: true)
       @connection = connection
       @codec = codec.nil? ? connection.codec : Codec.of(codec)
+      @timeout = timeout.nil? ? connection.publish_timeout : Durations.milliseconds(timeout)
       options = Options.new(Native::PublisherOptions, :acemq_publisher_options_init)
       options.text(:exchange, exchange)
       options.text(:routing_key, routing_key)
@@ -111,8 +116,10 @@ module AceMQ
     # @return [Receipt]
     def begin_publish(payload, to: nil, timeout: nil, codec: nil, **options)
       codec = codec.nil? ? @codec : Codec.of(codec)
-      wait = timeout.nil? ? 0 : Durations.milliseconds(timeout)
-      Outgoing.with(codec, payload, options) { |message| Receipt.new(start(message, to, wait)) }
+      wait = timeout.nil? ? @timeout : Durations.milliseconds(timeout)
+      body = Outgoing.encode(codec, payload)
+      wait = await_room(body.bytesize, wait) if Native.acemq_publisher_has_room(@handle.pointer, body.bytesize).zero?
+      Outgoing.with(codec, body, options) { |message| Receipt.new(start(message, to, wait)) }
     end
 
     # Publishes with up to +size+ under way at once, and waits at the end until all are confirmed.
@@ -134,6 +141,14 @@ module AceMQ
     end
 
     private
+
+    # A call that waits for room could not be interrupted. At the end it is asked all the same: its error says why.
+    # @return [Integer] the milliseconds that are left for the confirm
+    def await_room(bytes, wait)
+      finish = Durations.now + (wait / 1000.0)
+      sleep LOOK while Native.acemq_publisher_has_room(@handle.pointer, bytes).zero? && Durations.now < finish
+      [((finish - Durations.now) * 1000).ceil, 1].max
+    end
 
     def start(message, key, wait)
       pointer = Native.made { |out, error| Native.acemq_publisher_begin(@handle.pointer, key, message, wait, out, error) }

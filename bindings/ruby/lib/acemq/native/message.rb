@@ -31,6 +31,7 @@ module AceMQ
     quick :acemq_publisher_options_init, %i[pointer size_t], :int
     quick :acemq_publisher_new, %i[pointer pointer pointer pointer], :int
     quick :acemq_publisher_free, [:pointer], :void
+    quick :acemq_publisher_has_room, %i[pointer size_t], :int
     waits :acemq_publisher_begin, %i[pointer string pointer int64 pointer pointer], :int
     waits :acemq_receipt_wait, %i[pointer int64 pointer], :int
     attach_function :receipt_look, :acemq_receipt_wait, %i[pointer int64 pointer], :int
