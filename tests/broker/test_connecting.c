@@ -99,7 +99,8 @@ START_TEST(the_vhost_is_missing)
     trial self;
     char url[128];
     trial_begin_listening(&self, _i);
-    snprintf(url, sizeof url, "amqp://guest:guest@127.0.0.1:%d/no-such-vhost", trial_port(&self));
+    snprintf(url, sizeof url, "amqp://guest:%s@127.0.0.1:%d/no-such-vhost",
+             trial_password(trial_port(&self)), trial_port(&self));
     is_refused(url, 5000, ACEMQ_E_VHOST_REFUSED, "no-such-vhost");
     ck_assert_int_eq(acemq_error_is_fatal(trial_last_error()), 1);
     trial_end(&self);

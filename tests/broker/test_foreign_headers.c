@@ -200,7 +200,8 @@ START_TEST(a_uint64_of_2_to_63_from_another_program_is_the_default)
         .message_id = amqp_cstring_bytes("from-afar"),
     };
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
-    trial_foreign_publish(trial_port(&self), "guest", "guest", queue, &properties, "hello");
+    trial_foreign_publish(trial_port(&self), "guest", trial_password(trial_port(&self)), queue,
+                          &properties, "hello");
     trial_wait_seen(&seen, 2, PATIENCE);
     const trial_sight *first = trial_sight_at(&seen, 0);
     const trial_sight *second = trial_sight_at(&seen, 1);

@@ -144,7 +144,8 @@ START_TEST(a_message_without_an_envelope_gains_one_at_its_first_hop)
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
     acemq_policy *policy = trial_policy("fixed(2, 200ms).threshold(200ms)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail_at_first, &failures);
-    trial_foreign_publish(trial_port(&self), "guest", "guest", queue, NULL, "hello");
+    trial_foreign_publish(trial_port(&self), "guest", trial_password(trial_port(&self)), queue,
+                          NULL, "hello");
     trial_wait_seen(&seen, 2, PATIENCE);
     const trial_sight *first = trial_sight_at(&seen, 0);
     const trial_sight *second = trial_sight_at(&seen, 1);

@@ -226,7 +226,7 @@ check "a broker that answers no more" answers_no_more
 check "a broker that comes back is found" comes_back "$(free_port)"
 
 wrong_password() {
-    local url=${ACEMQ_TEST_URL/guest:guest@/guest:wr0ng@}
+    local url=${ACEMQ_TEST_URL/guest:*@/guest:wr0ng@}
     run 1 publish q --body x --url "$url" --timeout 30s --json && is 'd["refused"] == 1' &&
         err_has "acemq: login_refused: " && lacks "$scratch/err" wr0ng
 }

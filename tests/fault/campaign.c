@@ -45,7 +45,7 @@ enum { STEADY, VICTIM, CLIENTS };
 typedef struct campaign {
     const options *wanted;
     const char *program;
-    char url[64];
+    char url[256];
     char descriptor[16];
     fault_ledger *ledger;
     rough_proxy *proxy;
@@ -288,8 +288,10 @@ static int run_campaign(const options *wanted, const char *program, const fault 
     all.ledger = ledger_make(wanted->messages, wanted->seed, &descriptor);
     (void)snprintf(all.descriptor, sizeof all.descriptor, "%d", descriptor);
     all.proxy = rough_proxy_start(port_of(wanted->url));
-    (void)snprintf(all.url, sizeof all.url, "amqp://guest:guest@127.0.0.1:%d/",
-                   rough_proxy_port(all.proxy));
+    const char *host = strchr(wanted->url, '@'); /* what stands before it are user and password */
+    (void)snprintf(all.url, sizeof all.url, "%.*s@127.0.0.1:%d/",
+                   host != NULL ? (int)(host - wanted->url) : 18,
+                   host != NULL ? wanted->url : "amqp://guest:guest", rough_proxy_port(all.proxy));
     all.admin = admin_open(wanted->url, all.ledger);
     admin_set_up(all.admin);
     for (int i = 0; i < CLIENTS; i++) {

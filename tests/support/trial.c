@@ -156,6 +156,19 @@ int trial_port(const trial *self)
     return atoi(colon + 1);
 }
 
+const char *trial_password(int port)
+{
+    static char password[128];
+    int listening = 0;
+    const char *url = getenv("ACEMQ_TEST_URL");
+    if (url != NULL &&
+        sscanf(url, "amqp://guest:%127[^@]@127.0.0.1:%d", password, &listening) == 2 &&
+        listening == port) {
+        return password;
+    }
+    return "guest";
+}
+
 void trial_close(acemq_connection *mq)
 {
     if (mq != NULL) {

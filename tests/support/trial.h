@@ -36,6 +36,9 @@ void trial_end(trial *self);
 /* A further client of the same broker; freed by the caller. */
 acemq_connection *trial_connect(const trial *self, const acemq_connect_options *options);
 int trial_port(const trial *self);
+/* Of the user guest at that port: that of the RabbitMQ at ACEMQ_TEST_URL, if it listens there, else
+ * the memory broker's. */
+const char *trial_password(int port);
 void trial_close(acemq_connection *mq);
 
 /* A name that starts with the trial's prefix; kept until the trial ends. */

@@ -1,5 +1,7 @@
 #include "support/trial_proxy.h"
 
+#include "support/trial.h"
+
 #include <arpa/inet.h>
 #include <check.h>
 #include <netinet/in.h>
@@ -34,7 +36,7 @@ struct trial_proxy {
     trial_judge_frame *judge;
     void *user;
     int listener, port;
-    char url[64];
+    char url[256];
     pthread_t acceptor;
     pthread_mutex_t judging;
     pthread_mutex_t mutex; /* of what follows */
@@ -219,8 +221,8 @@ static void listen_on_any_port(trial_proxy *proxy)
     ck_assert_int_eq(bind(proxy->listener, (struct sockaddr *)&address, length), 0);
     ck_assert_int_eq(listen(proxy->listener, LINKS_MAX), 0);
     ck_assert_int_eq(getsockname(proxy->listener, (struct sockaddr *)&address, &length), 0);
-    snprintf(proxy->url, sizeof proxy->url, "amqp://guest:guest@127.0.0.1:%d/",
-             ntohs(address.sin_port));
+    snprintf(proxy->url, sizeof proxy->url, "amqp://guest:%s@127.0.0.1:%d/",
+             trial_password(proxy->port), ntohs(address.sin_port));
 }
 
 trial_proxy *trial_proxy_start(int port, trial_judge_frame *judge_frame, void *user)
