@@ -49,7 +49,7 @@ def reads(codec, content_type):
     if codec == "bytes":
         return True
     if codec == "json":
-        return media in ("", "application/json", "text/json") or media.endswith("+json")
+        return media in ("", "application/json", "text/json") or re.fullmatch(r"[^/]+/.*\+json", media) is not None
     if codec == "text":
-        return media.startswith("text/")
+        return media.startswith("text/") and media != "text/"
     return media in ("application/msgpack", "application/x-msgpack", "application/vnd.msgpack")

@@ -6,6 +6,22 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2] / "conformance"
 
+# By the beginning of a name, in the order of a table.
+AREAS = {
+    "envelope": "Envelopes", "headers": "Headers", "publish": "Publishing", "read": "Reading", "connect": "Connecting",
+    "policy": "Policy text", "duration": "Durations", "retry": "Retry policies", "names": "Names", "topology": "Topologies",
+    "declare": "Declaring", "settle": "Settlement", "hop": "Hops", "rung": "Rungs", "replay": "Replay", "peek": "Looking at queues",
+    "mixed": "Mixed pairs", "once": "Handling once", "claim": "Claims", "order": "Order", "partition": "Partitions",
+    "outbox": "The outbox", "time": "Times", "codec": "Codecs", "claim.frame": "The claim check", "encrypted": "Encryption",
+    "wire": "On the wire",
+}
+
+
+def area_of(name):
+    """Its heading: that of the longest beginning."""
+    fitting = [prefix for prefix in AREAS if name.startswith(prefix + ".")]
+    return AREAS[max(fitting, key=len)]
+
 
 class Behaviour:
     """`steps` are the cases or the steps, as they stand in the file."""
@@ -26,7 +42,7 @@ class Behaviour:
 
 
 def load(only=()):
-    """All of them in the order of their files; `only` are parts of names."""
+    """All of them, by their areas; `only` are parts of names."""
     found = []
     for folder, needs_broker in (("vectors/cases", False), ("scenarios", True)):
         for file in sorted((ROOT / folder).glob("*.json")):
@@ -36,6 +52,8 @@ def load(only=()):
     twice = {name for name in names if names.count(name) > 1}
     if twice:
         raise ValueError(f"two behaviours are called {', '.join(sorted(twice))}")
+    headings = list(AREAS.values())
+    found.sort(key=lambda behaviour: headings.index(area_of(behaviour.name)))
     return [behaviour for behaviour in found if not only or any(part in behaviour.name for part in only)]
 
 
