@@ -19,6 +19,7 @@ build = {
     ["acemq.declared_types"] = "acemq/declared_types.lua",
     ["acemq.errors"] = "acemq/errors.lua",
     ["acemq.events"] = "acemq/events.lua",
+    ["acemq.frames"] = "acemq/frames.lua",
     ["acemq.idempotency"] = "acemq/idempotency.lua",
     ["acemq.json"] = "acemq/json.lua",
     ["acemq.library"] = "acemq/library.lua",

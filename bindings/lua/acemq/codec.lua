@@ -236,6 +236,27 @@ function Codec:remove_stored(key)
   errors.check(lib.acemq_claim_store_remove(self.store, key, slot), slot)
 end
 
+--- Whether the codec "json", "text", "msgpack" or "bytes" reads a body of this content type.
+function codec.reads(name, content_type)
+  return lib.acemq_codec_reads(name, content_type) == 1
+end
+
+--- Raises `decode` when a body does not decode with one of them.
+function codec.check(name, body, content_type)
+  local one, slot = codec.of(name), errors.slot()
+  errors.check(lib.acemq_codec_check(one.handle, values.view(body), content_type, slot), slot)
+end
+
+--- The body that a codec of this module writes for a value, and the value of a body, which raises `decode`.
+function Codec:write(value)
+  return owned_text(lib.acemq_codec_encode, self.handle, values.view(self.encode(value)))
+end
+
+function Codec:read(body, content_type)
+  content_type = content_type or ffi.string(lib.acemq_codec_content_type(self.handle))
+  return self.decode(owned_text(lib.acemq_codec_decode, self.handle, values.view(body), content_type), content_type)
+end
+
 --- What a body decodes to: true and the value; or false, why, and whether it may decode later.
 function codec.decode(one, payload, content_type)
   local fine, value = pcall(one.decode, payload, content_type)

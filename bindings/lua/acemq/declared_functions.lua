@@ -84,6 +84,7 @@ acemq_status acemq_connection_give_credentials(acemq_connection *connection, con
     acemq_error **error);
 acemq_table *acemq_table_new(void);
 void acemq_table_free(acemq_table *table);
+acemq_status acemq_table_copy(const acemq_table *table, acemq_table **copy, acemq_error **error);
 acemq_status acemq_table_set_string_bytes(acemq_table *table, const char *name, acemq_bytes text, acemq_error
     **error);
 acemq_status acemq_table_set_bytes(acemq_table *table, const char *name, acemq_bytes bytes, acemq_error **error);
@@ -107,7 +108,32 @@ acemq_status acemq_array_append(acemq_array *array, const acemq_value *value, ac
 acemq_status acemq_table_parse_json(const char *json, size_t length, acemq_table **table, acemq_error **error);
 acemq_status acemq_table_format_json(const acemq_table *table, int typed, char **json, acemq_error **error);
 const acemq_value *acemq_table_get(const acemq_table *table, const char *name);
+acemq_status acemq_envelope_read(const acemq_table *headers, const char *routing_key, const char *message_id,
+    acemq_envelope **envelope, acemq_error **error);
+void acemq_envelope_free(acemq_envelope *envelope);
+acemq_status acemq_envelope_write(const acemq_envelope *envelope, acemq_table *headers, acemq_error **error);
+acemq_status acemq_envelope_application_headers(const acemq_table *headers, acemq_table **application, acemq_error
+    **error);
+const char *acemq_envelope_id(const acemq_envelope *envelope);
+const char *acemq_envelope_type(const acemq_envelope *envelope);
+const char *acemq_envelope_correlation(const acemq_envelope *envelope);
+const char *acemq_envelope_causation(const acemq_envelope *envelope);
+const char *acemq_envelope_origin(const acemq_envelope *envelope);
+const char *acemq_envelope_error(const acemq_envelope *envelope);
+const char *acemq_envelope_claim(const acemq_envelope *envelope);
+const char *acemq_envelope_replayed_from(const acemq_envelope *envelope);
+const char *acemq_envelope_reply_to(const acemq_envelope *envelope);
+const char *acemq_envelope_route_id(const acemq_envelope *envelope);
+int32_t acemq_envelope_version(const acemq_envelope *envelope);
+int32_t acemq_envelope_attempt(const acemq_envelope *envelope);
+int32_t acemq_envelope_replay_count(const acemq_envelope *envelope);
+int64_t acemq_envelope_first_seen(const acemq_envelope *envelope);
+int acemq_envelope_replayed_at(const acemq_envelope *envelope, int64_t *epoch_milliseconds);
+size_t acemq_envelope_route_count(const acemq_envelope *envelope);
+const char *acemq_envelope_route_step(const acemq_envelope *envelope, size_t index);
+int32_t acemq_envelope_route_position(const acemq_envelope *envelope);
 acemq_bytes acemq_delivery_body(const acemq_delivery *delivery);
+const acemq_table *acemq_delivery_headers(const acemq_delivery *delivery);
 const acemq_table *acemq_delivery_all_headers(const acemq_delivery *delivery);
 const char *acemq_delivery_property(const acemq_delivery *delivery, acemq_property property);
 acemq_status acemq_delivery_pack(acemq_delivery *delivery, acemq_bytes *map, acemq_error **error);
@@ -150,12 +176,20 @@ void acemq_policy_durable_rungs(acemq_policy *policy);
 acemq_status acemq_policy_check(const acemq_policy *policy, acemq_error **error);
 acemq_status acemq_policy_format(const acemq_policy *policy, char **text, acemq_error **error);
 int64_t acemq_policy_max_attempts(const acemq_policy *policy);
+int64_t acemq_policy_max_age(const acemq_policy *policy);
+double acemq_policy_jitter_factor(const acemq_policy *policy);
+int64_t acemq_policy_broker_threshold(const acemq_policy *policy);
 int64_t acemq_policy_wait(const acemq_policy *policy, int64_t attempt);
+int acemq_policy_waits_in_broker(const acemq_policy *policy, int64_t delay);
+int64_t acemq_policy_jittered(const acemq_policy *policy, int64_t delay, double unit);
 int acemq_policy_retries(const acemq_policy *policy, int64_t attempt, int64_t age);
 size_t acemq_policy_rung_count(const acemq_policy *policy);
 int64_t acemq_policy_rung_delay(const acemq_policy *policy, size_t index);
+int64_t acemq_policy_choose_rung(const acemq_policy *policy, int64_t delay);
 acemq_status acemq_policy_rung_name(const acemq_policy *policy, const char *queue, int64_t delay, char name[256],
     acemq_error **error);
+acemq_status acemq_policy_rung_arguments(const acemq_policy *policy, const char *queue, int64_t delay, acemq_table
+    **arguments, acemq_error **error);
 acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t size);
 acemq_status acemq_consumer_open(acemq_connection *connection, const char *queue, const acemq_consumer_options
     *options, acemq_consumer **consumer, acemq_error **error);
@@ -236,6 +270,7 @@ acemq_status acemq_claim_frame_read(acemq_bytes body, acemq_claim_frame *frame, 
     **error);
 acemq_status acemq_claim_frame_write(acemq_claim_frame frame, acemq_bytes rest, void **framed, size_t *length,
     acemq_error **error);
+acemq_status acemq_encrypted_frame_read(acemq_bytes body, acemq_encrypted_frame *frame, acemq_error **error);
 int acemq_codec_reads(const char *codec, const char *content_type);
 acemq_status acemq_partitioning_init(acemq_partitioning *partitioning, size_t size);
 int acemq_partition_rule_named(const char *name);
@@ -328,8 +363,10 @@ acemq_status acemq_replay(acemq_connection *connection, const char *queue, const
     acemq_replay_result *result, acemq_error **error);
 acemq_status acemq_time_parse(const char *text, int64_t *seconds, int32_t *nanoseconds, acemq_error **error);
 acemq_status acemq_time_format(int64_t epoch_milliseconds, char out[21], acemq_error **error);
+acemq_topology *acemq_topology_new(void);
 acemq_status acemq_topology_parse(const char *json, size_t length, acemq_topology **topology, acemq_error **error);
 void acemq_topology_free(acemq_topology *topology);
+void acemq_topology_consumer(acemq_topology *topology, const char *queue, const acemq_policy *retry);
 acemq_status acemq_topology_validate(const acemq_topology *topology, acemq_error **error);
 acemq_status acemq_topology_plan(const acemq_topology *topology, acemq_plan **plan, acemq_error **error);
 acemq_status acemq_topology_dry_run(acemq_connection *connection, const acemq_topology *topology, int64_t timeout,

@@ -116,6 +116,7 @@ local function number_at(text, at)
 end
 
 local value_at
+local kept_raw = {} -- names of members that are not read
 
 local function array_at(text, at, depth)
   local list = values.array({})
@@ -152,7 +153,11 @@ local function object_at(text, at, depth)
     if byte(text, at) ~= 58 then
       fail(at, "expected ':'")
     end
-    object[key], at = value_at(text, skip(text, at + 1), depth + 1)
+    local from = skip(text, at + 1)
+    object[key], at = value_at(text, from, depth + 1)
+    if kept_raw[key] then
+      object[key] = values.raw(sub(text, from, at - 1))
+    end
     at = skip(text, at)
     local sign = byte(text, at)
     if sign == 125 then
@@ -185,8 +190,10 @@ function value_at(text, at, depth)
   return number_at(text, at)
 end
 
---- The value of a document. Raises a text with the position when it is none.
-function json.decode(text)
+--- The value of a document. Raises a text with the position when it is none. Members whose names are keys of `raw` come
+-- as values.raw().
+function json.decode(text, raw)
+  kept_raw = raw or {}
   local value, after = value_at(text, skip(text, 1), 1)
   after = skip(text, after)
   if after <= #text then
@@ -258,6 +265,8 @@ local WRITERS = {
   table = function(out, value, depth)
     if value == values.null then
       out[#out + 1] = "null"
+    elseif values.is_raw(value) then
+      out[#out + 1] = value.text
     elseif values.is_typed(value) then
       error("JSON has no form for " .. tostring(value), 0)
     elseif values.is_array(value) then

@@ -99,14 +99,56 @@ function Policy:retries(attempt, age)
   return lib.acemq_policy_retries(self.handle, attempt, age or -1) == 1
 end
 
+--- The age at which a message is given up, in ms; 0: none.
+function Policy:max_age()
+  return values.integer(lib.acemq_policy_max_age(self.handle))
+end
+
+--- Waits of at least this, in ms, go to the broker; 0: none does.
+function Policy:threshold()
+  return values.integer(lib.acemq_policy_broker_threshold(self.handle))
+end
+
+--- How far a wait held in the consumer may stray, 0 to 1; and such a wait, given a draw in [-1, 1).
+function Policy:jitter()
+  return lib.acemq_policy_jitter_factor(self.handle)
+end
+
+function Policy:jittered(delay, unit)
+  return values.integer(lib.acemq_policy_jittered(self.handle, delay, unit))
+end
+
+local function rung_name(self, queue, delay)
+  local name, slot = ffi.new("char[256]"), errors.slot()
+  errors.check(lib.acemq_policy_rung_name(self.handle, queue, delay, name, slot), slot)
+  return ffi.string(name)
+end
+
+--- Where a wait of `delay` happens: "broker" and the rung's queue, or "consumer".
+function Policy:place(queue, delay)
+  if lib.acemq_policy_waits_in_broker(self.handle, delay) ~= 1 then
+    return "consumer"
+  end
+  return "broker", rung_name(self, queue, lib.acemq_policy_choose_rung(self.handle, delay))
+end
+
+--- The arguments that the rung of `delay` is declared with, as JSON text.
+function Policy:rung_arguments(queue, delay)
+  local slot, out, text = errors.slot(), ffi.new("acemq_table *[1]"), ffi.new("char *[1]")
+  errors.check(lib.acemq_policy_rung_arguments(self.handle, queue, delay, out, slot), slot)
+  local arguments = ffi.gc(out[0], lib.acemq_table_free)
+  errors.check(lib.acemq_table_format_json(arguments, 0, text, slot), slot)
+  local written = ffi.string(text[0])
+  lib.acemq_free(text[0])
+  return written
+end
+
 --- The delays of the rungs, in ms, and their queues' names for a consumer of `queue`.
 function Policy:rungs(queue)
   local rungs = {}
   for index = 0, tonumber(lib.acemq_policy_rung_count(self.handle)) - 1 do
     local delay = lib.acemq_policy_rung_delay(self.handle, index)
-    local name, slot = ffi.new("char[256]"), errors.slot()
-    errors.check(lib.acemq_policy_rung_name(self.handle, queue, delay, name, slot), slot)
-    rungs[#rungs + 1] = { delay = values.integer(delay), queue = ffi.string(name) }
+    rungs[#rungs + 1] = { delay = values.integer(delay), queue = rung_name(self, queue, delay) }
   end
   return rungs
 end

@@ -106,13 +106,22 @@ function Message:put_back()
   self:release()
 end
 
---- Every header with its AMQP type, reserved ones included, as JSON text. Only while it is not settled.
-function Message:typed_headers()
+local function headers_text(headers, typed)
   local slot, out = errors.slot(), ffi.new("char *[1]")
-  errors.check(lib.acemq_table_format_json(lib.acemq_delivery_all_headers(self:handle()), 1, out, slot), slot)
+  errors.check(lib.acemq_table_format_json(headers, typed, out, slot), slot)
   local text = ffi.string(out[0])
   lib.acemq_free(out[0])
   return text
+end
+
+--- Every header with its AMQP type, reserved ones included, as JSON text. Like the next only while it is not settled.
+function Message:typed_headers()
+  return headers_text(lib.acemq_delivery_all_headers(self:handle()), 1)
+end
+
+--- The application's headers as JSON text, with their AMQP types where plain JSON would lose them.
+function Message:headers_json()
+  return headers_text(lib.acemq_delivery_headers(self:handle()), 0)
 end
 
 --- Lets the library's delivery go; one that is not settled goes back to its queue.

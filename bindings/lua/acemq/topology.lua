@@ -4,6 +4,7 @@ local lib = require("acemq.library")
 local errors = require("acemq.errors")
 local json = require("acemq.json")
 local options = require("acemq.options")
+local policy = require("acemq.policy")
 local values = require("acemq.values")
 
 local topology = {}
@@ -25,6 +26,9 @@ end
 
 -- A string alone is a quorum queue of that name, whose dead letters the broker keeps.
 local function document_of(description)
+  if values.is_raw(description) then
+    return description.text
+  end
   if type(description) == "string" then
     description = { queues = { { name = description, dead_letter = true } } }
   end
@@ -88,6 +92,15 @@ end
 function topology.plan(description)
   local slot, out = errors.slot(), ffi.new("acemq_plan *[1]")
   errors.check(lib.acemq_topology_plan(parse(description), out, slot), slot)
+  return list_of(out[0])
+end
+
+--- The same, of what a consumer of `queue` with the policy `retry` (nil: none) declares.
+function topology.consumer_plan(queue, retry)
+  local built = ffi.gc(lib.acemq_topology_new(), lib.acemq_topology_free)
+  lib.acemq_topology_consumer(built, queue, retry and policy.of(retry).handle or nil)
+  local slot, out = errors.slot(), ffi.new("acemq_plan *[1]")
+  errors.check(lib.acemq_topology_plan(built, out, slot), slot)
   return list_of(out[0])
 end
 

@@ -60,6 +60,18 @@ function values.decimal(unscaled, decimals)
   return value
 end
 
+local Raw = {}
+
+--- JSON text that is passed on as it is: as a value of json.encode(), and as headers, where `{"type": T, "value": V}` is a
+-- value of the AMQP type T.
+function values.raw(text)
+  return setmetatable({ text = text }, Raw)
+end
+
+function values.is_raw(value)
+  return getmetatable(value) == Raw
+end
+
 function values.is_typed(value)
   return getmetatable(value) == Typed
 end
@@ -191,6 +203,11 @@ end
 
 --- A header table of the library from a Lua table; freed when it is collected.
 function values.table_of(headers)
+  if values.is_raw(headers) then
+    local slot, out = errors.slot(), ffi.new("acemq_table *[1]")
+    errors.check(lib.acemq_table_parse_json(headers.text, #headers.text, out, slot), slot)
+    return ffi.gc(out[0], lib.acemq_table_free)
+  end
   return table_of(headers, 1)
 end
 
