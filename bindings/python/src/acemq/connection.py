@@ -7,6 +7,7 @@ import json
 import os
 import queue as queues
 import signal
+import threading
 import time
 import weakref
 from collections import deque
@@ -56,6 +57,7 @@ class Connection(Queues):
     """A client. Thread-safe. Made by `acemq.connect`; closed by `close`, or by the end of a ``with``."""
 
     def __init__(self, handle: Any, credentials: Optional[Credentials], outstanding: int) -> None:
+        self._closed = False
         self._handle = handle
         self._pid = os.getpid()
         self._credentials = credentials
@@ -68,7 +70,7 @@ class Connection(Queues):
         self._listeners: events.Listeners = []
         self._interceptors: List[Any] = []
         self._started = False
-        self._closed = False
+        self._runs = False
         self._is_open = True
         self._is_paused = False
         self._failure: Optional[BaseException] = None
@@ -188,13 +190,19 @@ class Connection(Queues):
         """A handler raised what ends the process, or a consumer ended by itself."""
         self._failure = self._failure or failure
         self._messages.put(failure)
+        if not self._runs and not isinstance(failure, Exception):
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def start(self) -> None:
-        """Begins with the handlers that were registered, and returns."""
+        """Begins with the handlers that were registered, and returns. ``sys.exit`` in a handler then interrupts the
+        main thread, and the end of the ``with`` raises it."""
         self._started = True
         registered, self._registered = self._registered, []
         for one in registered:
             self._begin(one)
+
+    def _in_handler(self) -> bool:
+        return handling.source is not None and handling.source._connection is self
 
     def stop(self) -> None:
         """Makes `run` drain and return. Any thread, handlers included."""
@@ -208,14 +216,17 @@ class Connection(Queues):
         A second signal ends the draining. ``sys.exit`` in a handler ends the process with that status, and the message
         goes back. What ended a consumer is raised.
         """
-        self.start()
-        if not self._running:
-            raise StateError("no handler was registered")
-        replaced = self._catch(signals)
+        self._runs = True
+        replaced: List[Tuple[int, Any]] = []
         try:
-            failure = self._messages.get()
+            self.start()
+            if not self._running:
+                raise StateError("no handler was registered")
+            replaced = self._catch(signals)
+            failure = self._failure or self._messages.get()
             self.drain(drain)
         finally:
+            self._runs = False
             for number, handler in replaced:
                 signal.signal(number, handler)
         failure = failure or self._failure
@@ -240,7 +251,7 @@ class Connection(Queues):
     def drain(self, timeout: Duration = 20) -> None:
         """Handlers take no more work, and what is in hand is waited for, within one budget. Raises Timeout when
         something was left: it is delivered again."""
-        if handling.source is not None and handling.source in self._running:
+        if self._in_handler():
             raise FromHandler("drain would wait for the handler it is called from")
         deadline = time.monotonic() + milliseconds(timeout) / 1000
         failure: Optional[Error] = None
@@ -302,7 +313,7 @@ class Connection(Queues):
         if os.getpid() != self._pid:
             self._closed = True
             return
-        if handling.source is not None and handling.source in self._running:
+        if self._in_handler():
             raise FromHandler("close would wait for the handler it is called from")
         self._closed = True
         _open.discard(self)
@@ -319,6 +330,8 @@ class Connection(Queues):
                 source._workers.join(0 if left is not None else 1)
         if self._listener is not None:
             self._listener.join(1)
+        self._running.clear()
+        self._registered.clear()
         if left is not None:
             raise left
 
@@ -332,6 +345,11 @@ class Connection(Queues):
         failure = take_error(error[0])
         failure.left = left  # type: ignore[attr-defined]
         return None if isinstance(failure, (Closed, Forked)) else failure
+
+    def __del__(self) -> None:
+        """Let go without being closed: nobody can wait for anything any more."""
+        if not self._closed and os.getpid() == self._pid:
+            lib.acemq_connection_close(self._handle, 1000, ffi.NULL)
 
     def __enter__(self) -> "Connection":
         return self

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import urllib.parse
+import weakref
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Tuple
 
 from acemq._library import ffi, lib
@@ -152,27 +153,33 @@ def with_credentials(url: str, name: str, password: str) -> str:
 
 
 class Listener:
-    """A thread that takes the events of one connection."""
+    """A thread that takes the events of one connection, and does not keep it alive."""
 
     def __init__(self, connection: "Connection") -> None:
-        self._connection = connection
-        self._thread = threading.Thread(target=self._run, name="acemq-events", daemon=True)
+        arguments = (connection._handle, weakref.ref(connection))
+        self._thread = threading.Thread(target=_listen, args=arguments, name="acemq-events", daemon=True)
         self._thread.start()
 
     def join(self, seconds: float) -> None:
         if self._thread is not threading.current_thread():
             self._thread.join(seconds)
 
-    def _run(self) -> None:
-        out = ffi.new("acemq_event **")
-        handle = self._connection._handle
-        while True:
-            status = lib.acemq_connection_next_event(handle, FOREVER, out, ffi.NULL)
-            if status == lib.ACEMQ_E_CANCELLED:
-                continue
-            if status != 0:
-                return
-            dispatch(self._connection, ffi.gc(out[0], lib.acemq_event_free))
+
+def _listen(handle: Any, connection: "weakref.ReferenceType[Connection]") -> None:
+    out = ffi.new("acemq_event **")
+    while True:
+        status = lib.acemq_connection_next_event(handle, FOREVER, out, ffi.NULL)
+        if status == lib.ACEMQ_E_CANCELLED:
+            continue
+        if status != 0:
+            return
+        _dispatch_to(connection(), ffi.gc(out[0], lib.acemq_event_free))
+
+
+def _dispatch_to(connection: "Optional[Connection]", raw: Any) -> None:
+    """Holds the connection for no longer than this call."""
+    if connection is not None:
+        dispatch(connection, raw)
 
 
 def dispatch(connection: "Connection", raw: Any) -> None:
