@@ -3,14 +3,20 @@
  * call writes through a pointer is what it returns; a status that is not ACEMQ_OK is an exception. What a language makes
  * of each of these stands in its own file of typemaps.
  */
+#ifdef SWIGCSHARP
+%module Mq
+#else
 %module acemq
+#endif
 
 %{
 #include "lending.h"
 %}
+#ifndef SWIGCSHARP
 %init %{
     lending_start();
 %}
+#endif
 
 %include <stdint.i>
 
@@ -240,10 +246,9 @@ static void end_##NAME(void *ended)
 %options(metrics_options)
 %options(claim_directory_options)
 
-/* --- structs that a call fills in: read-only objects --- */
+/* --- structs that a call fills in: objects to read --- */
 
 %define %filled(NAME, PARAMETER, FORGET...)
-%immutable acemq_##NAME;
 %nodefaultctor acemq_##NAME;
 %insert("header") {
 static void end_##NAME(acemq_##NAME *options)
@@ -260,7 +265,12 @@ static void end_##NAME(acemq_##NAME *options)
 
 %define %blob(MEMBER) free((void *)options->MEMBER.data); %enddef
 
-%immutable acemq_consumer_counters::acknowledged;
+%immutable acemq_outbox_row::body;
+%immutable acemq_encrypted_frame::key_id;
+%immutable acemq_encrypted_frame::authenticated;
+%immutable acemq_encrypted_frame::nonce;
+%immutable acemq_encrypted_frame::ciphertext;
+%immutable acemq_encrypted_frame::tag;
 %filled(consumer_counters, counters)
 %filled(relay_counters, counters)
 %filled(outbox_counts, counts)
