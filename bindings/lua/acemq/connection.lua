@@ -218,8 +218,8 @@ end
 
 -- --- publishing ---
 
---- A publisher. `given`: exchange, routing_key, timeout, unconfirmed, optional, window (under way at once, default 256),
--- codec.
+--- A publisher. `given`: exchange, routing_key, timeout, unconfirmed, optional, window (under way at once, default
+-- 256), codec.
 function Connection:publisher(given)
   return publisher.new(self, given)
 end
@@ -297,14 +297,15 @@ local function left_of(work)
 end
 connection.left_of = left_of
 
---- Closes: publishes under way are awaited, and what is unsettled goes back, within `timeout` (default 5 s). Answers what
--- was left, as in the error `timeout`, after which it is closed all the same. Again is fine.
+--- Closes: publishes under way are awaited, and what is unsettled goes back, within `timeout` (default 5 s). Answers
+-- what was left, as in the error `timeout`, after which it is closed all the same. Again is fine.
 function Connection:close(timeout)
   if self.pointer == nil then
     return {}
   end
   local slot, left = errors.slot(), ffi.new("acemq_work *[1]")
-  local status = lib.acemq_connection_close_naming(self.pointer, options.duration(timeout or 5000, "timeout"), left, slot)
+  local milliseconds = options.duration(timeout or 5000, "timeout")
+  local status = lib.acemq_connection_close_naming(self.pointer, milliseconds, left, slot)
   take_events(self)
   abandon_receipts(self)
   local pointer = self.pointer

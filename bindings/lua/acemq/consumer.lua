@@ -16,8 +16,8 @@ local Consumer = {}
 Consumer.__index = Consumer
 consumer.methods = Consumer
 
-local COUNTERS = { "acknowledged", "rejected", "retried", "dead_lettered", "parked", "duplicates", "in_flight", "waiting",
-  "delivered", "hops_failed", "rungs_missing", "in_progress", "store_failures", "fenced", "unconfirmed" }
+local COUNTERS = { "acknowledged", "rejected", "retried", "dead_lettered", "parked", "duplicates", "in_flight",
+  "waiting", "delivered", "hops_failed", "rungs_missing", "in_progress", "store_failures", "fenced", "unconfirmed" }
 
 local function handle_of(name)
   return function(value, field)
@@ -31,7 +31,8 @@ end
 local OF_CONSUMER = {
   retry = function(value, field) return policy.of(value, field).handle end,
   arguments = function(value) return values.table_of(value) end,
-  tag = "text", timeout = "duration", prefetch_bytes = "number", acknowledgement_limit = "duration", prefetch = "number",
+  tag = "text", timeout = "duration", prefetch_bytes = "number", acknowledgement_limit = "duration",
+  prefetch = "number",
   declare = options.one_of({ yes = lib.ACEMQ_DECLARE_YES, verify = lib.ACEMQ_DECLARE_VERIFY }),
   requeue_on_failure = "flag", exclusive = "flag", idempotency = handle_of("a store of acemq.idempotency()"),
   lease = "duration", put_back_wait = "duration", renew = "flag",
@@ -80,12 +81,13 @@ local KINDS = {
   ordered = { slot = ffi.typeof("acemq_ordered *[1]") },
 }
 -- calls: acemq_consumer_open acemq_consumer_next acemq_consumer_wake acemq_consumer_fd acemq_consumer_close
--- calls: acemq_consumer_free acemq_consumer_pause acemq_consumer_resume acemq_consumer_paused acemq_consumer_subscribed
--- calls: acemq_consumer_get_counters acemq_consumer_drain acemq_group_open acemq_group_next acemq_group_wake acemq_group_fd
--- calls: acemq_group_close acemq_group_free acemq_group_pause acemq_group_resume acemq_group_paused acemq_group_subscribed
--- calls: acemq_group_get_counters acemq_group_drain acemq_ordered_open acemq_ordered_next acemq_ordered_wake
--- calls: acemq_ordered_fd acemq_ordered_close acemq_ordered_free acemq_ordered_pause acemq_ordered_paused
--- calls: acemq_ordered_subscribed acemq_ordered_get_counters acemq_ordered_drain
+-- calls: acemq_consumer_free acemq_consumer_pause acemq_consumer_resume acemq_consumer_paused
+-- calls: acemq_consumer_subscribed acemq_consumer_get_counters acemq_consumer_drain acemq_group_open acemq_group_next
+-- calls: acemq_group_wake acemq_group_fd acemq_group_close acemq_group_free acemq_group_pause acemq_group_resume
+-- calls: acemq_group_paused acemq_group_subscribed acemq_group_get_counters acemq_group_drain acemq_ordered_open
+-- calls: acemq_ordered_next acemq_ordered_wake acemq_ordered_fd acemq_ordered_close acemq_ordered_free
+-- calls: acemq_ordered_pause acemq_ordered_paused acemq_ordered_subscribed acemq_ordered_get_counters
+-- calls: acemq_ordered_drain
 for name, kind in pairs(KINDS) do
   for _, verb in ipairs({ "open", "next", "wake", "fd", "close", "free", "pause", "resume", "paused", "subscribed",
     "get_counters", "drain" }) do
@@ -133,7 +135,7 @@ function consumer.open(mq, queue, kind_name, given)
       callback:free()
     end
   end
-  local at_once = kind_name == "group" and (given.members or 2) or kind_name == "ordered" and (given.partitions or 8) or 1
+  local at_once = kind_name == "consumer" and 1 or given.members or given.partitions or kind_name == "group" and 2 or 8
   return setmetatable({ connection = mq, queue = queue, kind = kind, kind_name = kind_name,
     pointer = ffi.gc(out[0], callback and free or kind.free), free = free,
     codec = codec.of(given.codec or mq.codec), members = at_once,
@@ -177,9 +179,9 @@ local function put_back_left(self)
   end
 end
 
---- The next message; nil when none came within `timeout` (nil: wait without a limit), or wake() was called. It has to be
--- settled: message:accept(), fail(), reject(), park() or put_back(); one that is dropped goes back to its queue. Inside a
--- coroutine of spawn() it yields. Raises `closed`, and what ended the consumer.
+--- The next message; nil when none came within `timeout` (nil: wait without a limit), or wake() was called. It has to
+-- be settled: message:accept(), fail(), reject(), park() or put_back(); one that is dropped goes back to its queue.
+-- Inside a coroutine of spawn() it yields. Raises `closed`, and what ended the consumer.
 function Consumer:next(timeout)
   put_back_left(self)
   local deadline = loop.deadline(timeout)
@@ -201,8 +203,8 @@ function Consumer:next(timeout)
   end
 end
 
---- Iterates: `for message in consumer:messages(500) do`. A message that was not settled is accepted when the next one is
--- asked for; leaving the loop by break or by an error puts it back. Ends when none came within `timeout`.
+--- Iterates: `for message in consumer:messages(500) do`. A message that was not settled is accepted when the next one
+-- is asked for; leaving the loop by break or by an error puts it back. Ends when none came within `timeout`.
 function Consumer:messages(timeout)
   local previous
   return function()

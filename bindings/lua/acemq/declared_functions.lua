@@ -1,4 +1,5 @@
---- The functions of the public headers that are called here. bindings/lua/tests/declarations compares them with abi/include/acemq.
+--- The functions of the public headers that are called here. bindings/lua/tests/declarations compares them with
+-- abi/include/acemq.
 return [[
 acemq_status acemq_error_code(const acemq_error *error);
 const char *acemq_error_name(const acemq_error *error);

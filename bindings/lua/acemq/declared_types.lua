@@ -1,4 +1,5 @@
---- The types of the public headers. bindings/lua/tests/declarations compares them with abi/include/acemq.
+--- The types of the public headers.
+-- bindings/lua/tests/declarations compares them with abi/include/acemq.
 return [[
 typedef struct acemq_bytes { const void *data; size_t length; } acemq_bytes;
 typedef void (*acemq_destructor)(void *user);

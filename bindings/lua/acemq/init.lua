@@ -3,7 +3,8 @@
 --   local acemq = require("acemq")
 --   local mq = acemq.connect("amqp://guest:guest@127.0.0.1/")
 --
--- docs/lua.md is the guide. Durations are milliseconds, or texts such as "10s". What fails raises an error of errors.lua.
+-- docs/lua.md is the guide. Durations are milliseconds, or texts such as "10s". What fails raises an error of
+-- errors.lua.
 local codec = require("acemq.codec")
 local connection = require("acemq.connection")
 local consumer = require("acemq.consumer")
@@ -54,8 +55,8 @@ for _, name in ipairs({ "null", "array", "bytes", "int8", "uint8", "int16", "uin
   "uint64", "float", "double", "timestamp", "decimal" }) do
   acemq[name] = values[name]
 end
-for _, name in ipairs({ "dead_letter_queue", "parked_queue", "new_id", "parse_duration", "format_duration", "parse_time",
-  "format_time", "partition", "version", "has" }) do
+for _, name in ipairs({ "dead_letter_queue", "parked_queue", "new_id", "parse_duration", "format_duration",
+  "parse_time", "format_time", "partition", "version", "has" }) do
   acemq[name] = names[name]
 end
 

@@ -66,8 +66,8 @@ local function satisfied(request, readable)
   return (request.fd and readable[request.fd]) or (request.done and request.done())
 end
 
---- Waits until `request.fd` is readable, `request.done()` holds, or `deadline` is over: then false. `connection`'s events
--- are told meanwhile.
+--- Waits until `request.fd` is readable, `request.done()` holds, or `deadline` is over: then false. `connection`'s
+-- events are told meanwhile.
 function loop.wait(connection, request, deadline)
   local co = coroutine.running()
   request.deadline = deadline

@@ -79,8 +79,8 @@ local function encoded(one, payload)
 end
 
 --- A message of the library, freed when it is collected. `given`: id, type, version, correlation, causation, origin,
--- headers, content_type, reply_to, priority, expiration, transient, caused_by (a message that was received), route, codec.
--- `others` are option names that are somebody else's.
+-- headers, content_type, reply_to, priority, expiration, transient, caused_by (a message that was received), route,
+-- codec. `others` are option names that are somebody else's.
 function message.build(payload, given, default_codec, others)
   given = given or {}
   if ffi.istype("acemq_message *", payload) then

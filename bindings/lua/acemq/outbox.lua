@@ -43,8 +43,8 @@ function Outbox:enqueue(queue, payload, given)
   return ffi.string(id)
 end
 
---- One INSERT for a driver and a transaction of the application's own: its text, its parameters (all of them texts), and
--- the message's id. `given`: the options of a message, exchange, table, placeholder ("$1", "?" or "%s").
+--- One INSERT for a driver and a transaction of the application's own: its text, its parameters (all of them texts),
+-- and the message's id. `given`: the options of a message, exchange, table, placeholder ("$1", "?" or "%s").
 function outbox.statement(queue, payload, given)
   given = given or {}
   local built = message.build(payload, given, nil, { exchange = true, table = true, placeholder = true })

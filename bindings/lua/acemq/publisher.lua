@@ -64,7 +64,9 @@ function Publisher:submit(payload, given)
   local built = message.build(payload, given, self.codec, OF_SEND)
   local connection = self.connection
   if self.in_flight >= self.window then
-    loop.wait(connection, { done = function() return self.in_flight < self.window or self.handle == nil end }, math.huge)
+    loop.wait(connection, { done = function()
+      return self.in_flight < self.window or self.handle == nil
+    end }, math.huge)
     handle = errors.open(self.handle, "the publisher")
   end
   local token, slot = connection:new_token(), errors.slot()
@@ -85,7 +87,8 @@ local function await(self, timeout)
   end
 end
 
---- Waits for the end of the publish: true; false when it is still under way after `timeout`. Raises what it failed with.
+--- Waits for the end of the publish: true; false when it is still under way after `timeout`. Raises what it failed
+-- with.
 function Receipt:wait(timeout)
   await(self, timeout)
   if self.error then

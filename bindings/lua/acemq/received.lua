@@ -1,8 +1,9 @@
 --- Messages that arrived.
 --
 -- `body` is decoded. Further members: id, type, version, correlation, causation, attempt, first_seen, origin, error,
--- claim, route, route_position, route_id, replayed_from, replayed_at, replay_count, reply_to, headers, properties, queue,
--- exchange, routing_key, redelivered, content_type, payload (the bytes). All of them stay readable after it is settled.
+-- claim, route, route_position, route_id, replayed_from, replayed_at, replay_count, reply_to, headers, properties,
+-- queue, exchange, routing_key, redelivered, content_type, payload (the bytes). All of them stay readable after it is
+-- settled.
 local ffi = require("ffi")
 local lib = require("acemq.library")
 local errors = require("acemq.errors")

@@ -176,7 +176,8 @@ function Browser:close()
   end
 end
 
---- Looks through a queue from its head. `given`: max (held at most, default 10 000), timeout, force (a quorum queue too).
+--- Looks through a queue from its head. `given`: max (held at most, default 10 000), timeout, force (a quorum queue
+-- too).
 function replay.browse(mq, queue, given)
   local struct = options.fill("browser_options", { max = "number", timeout = "duration", force = "flag" }, given)
   local slot, out = errors.slot(), ffi.new("acemq_browser *[1]")

@@ -87,8 +87,8 @@ function topology.validate(description)
   errors.check(lib.acemq_topology_validate(parse(description), slot), slot)
 end
 
---- What would be declared, in its order: tables of kind, state, name, type, exchange, routing_key, arguments, differing,
--- ours and theirs; the list's `drift` is true when something is missing or differs.
+--- What would be declared, in its order: tables of kind, state, name, type, exchange, routing_key, arguments,
+-- differing, ours and theirs; the list's `drift` is true when something is missing or differs.
 function topology.plan(description)
   local slot, out = errors.slot(), ffi.new("acemq_plan *[1]")
   errors.check(lib.acemq_topology_plan(parse(description), out, slot), slot)

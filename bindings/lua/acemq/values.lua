@@ -62,8 +62,8 @@ end
 
 local Raw = {}
 
---- JSON text that is passed on as it is: as a value of json.encode(), and as headers, where `{"type": T, "value": V}` is a
--- value of the AMQP type T.
+--- JSON text that is passed on as it is: as a value of json.encode(), and as headers, where `{"type": T, "value": V}`
+-- is a value of the AMQP type T.
 function values.raw(text)
   return setmetatable({ text = text }, Raw)
 end

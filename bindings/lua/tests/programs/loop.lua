@@ -132,7 +132,10 @@ test("one loop for two connections, and a descriptor of the program's own", func
   for number = 1, 40 do
     one:publish("a", tostring(number))
   end
-  ffi.cdef("int acemq_test_pipe(int *ends) __asm__(\"pipe\"); long acemq_test_write(int, const void *, size_t) __asm__(\"write\");")
+  ffi.cdef([[
+    int acemq_test_pipe(int *ends) __asm__("pipe");
+    long acemq_test_write(int, const void *, size_t) __asm__("write");
+  ]])
   local ends, heard = ffi.new("int[2]"), nil
   ffi.C.acemq_test_pipe(ends)
   loop:spawn(function()
