@@ -91,6 +91,7 @@ function connection.connect(url, given)
     on = given.on or {},
     credentials = given.credentials,
     codec = given.codec,
+    publish_timeout = struct.publish_timeout,
     loop = given.loop or loop.new(),
     receipts = {},
     waiting_events = {},

@@ -1,5 +1,5 @@
---- The functions of the public headers that are called here. bindings/lua/tests/declarations compares them with
--- abi/include/acemq.
+--- The functions of the public headers that are called here.
+-- bindings/lua/tests/declarations compares them with abi/include/acemq.
 return [[
 acemq_status acemq_error_code(const acemq_error *error);
 const char *acemq_error_name(const acemq_error *error);
@@ -251,6 +251,7 @@ void acemq_message_set_causation(acemq_message *message, const char *causation);
 void acemq_message_set_origin(acemq_message *message, const char *origin);
 void acemq_message_caused_by(acemq_message *message, const acemq_delivery *parent);
 void acemq_message_set_route(acemq_message *message, const char *steps, int32_t position, const char *route_id);
+acemq_bytes acemq_message_body(const acemq_message *message);
 void acemq_message_set_header(acemq_message *message, const char *name, const char *text);
 void acemq_message_set_headers(acemq_message *message, const acemq_table *headers);
 void acemq_message_set_content_type(acemq_message *message, const char *content_type);
@@ -343,6 +344,7 @@ acemq_status acemq_publisher_options_init(acemq_publisher_options *options, size
 acemq_status acemq_publisher_new(acemq_connection *connection, const acemq_publisher_options *options, acemq_publisher
     **publisher, acemq_error **error);
 void acemq_publisher_free(acemq_publisher *publisher);
+int acemq_publisher_has_room(const acemq_publisher *publisher, size_t bytes);
 acemq_status acemq_publisher_submit(acemq_publisher *publisher, const char *routing_key, const acemq_message *message,
     int64_t timeout, int64_t token, acemq_error **error);
 acemq_status acemq_queue_count(acemq_connection *connection, const char *queue, int64_t timeout, uint64_t *ready,

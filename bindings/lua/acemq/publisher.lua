@@ -56,6 +56,26 @@ function publisher.settle(receipt, failure)
   settled(receipt, failure)
 end
 
+-- The library would hold the thread while the client's own window is full; here it yields, and Ctrl-C is heard. Answers
+-- what is left of the timeout, 0 where the library's default holds.
+local function wait_for_room(self, built, timeout)
+  local size = lib.acemq_message_body(built).length
+  local function has_room()
+    return self.handle == nil or lib.acemq_publisher_has_room(self.handle, size) == 1
+  end
+  if has_room() then
+    return timeout
+  end
+  local deadline = loop.deadline(timeout > 0 and timeout or self.connection.publish_timeout)
+  repeat -- room opens as confirms come, which are events; the rest is seen when it is looked for
+    local opened = has_room()
+    if not opened then
+      loop.wait(self.connection, { done = has_room }, math.min(deadline, loop.now() + 100))
+    end
+  until opened or loop.now() >= deadline
+  return deadline == math.huge and timeout or math.max(1, math.floor(deadline - loop.now()))
+end
+
 --- One message, without waiting for its confirm: answers a receipt with `done`, `error` and wait(). It waits for room
 -- while `window` of them are under way. `given`: the options of a message, routing_key, timeout.
 function Publisher:submit(payload, given)
@@ -70,7 +90,8 @@ function Publisher:submit(payload, given)
     handle = errors.open(self.handle, "the publisher")
   end
   local token, slot = connection:new_token(), errors.slot()
-  local timeout = options.duration(given.timeout or 0, "timeout")
+  local timeout = wait_for_room(self, built, options.duration(given.timeout or self.timeout or 0, "timeout"))
+  handle = errors.open(self.handle, "the publisher")
   errors.check(lib.acemq_publisher_submit(handle, options.text(given.routing_key, "routing_key"), built, timeout, token,
     slot), slot)
   local receipt = setmetatable({ publisher = self, done = false }, Receipt)

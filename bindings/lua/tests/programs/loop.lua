@@ -114,6 +114,33 @@ test("run ends by count, idle, timeout, stop, and when nothing is left; what a c
   raises("state", mq.run, mq)
 end)
 
+on_each("a publish that waits for room, or for resume_publishing(), holds nobody up", function(mq, queue)
+  mq:declare({ queues = { { name = queue, type = "classic" } } })
+  local ticks, failure = 0, nil
+  mq:pause_publishing()
+  mq:spawn(function()
+    local _, raised = pcall(mq.publish, mq, queue, "x", { timeout = 300 })
+    failure = raised
+    mq:resume_publishing()
+    local publisher = mq:publisher({ routing_key = queue, window = 1000 })
+    for number = 1, 200 do
+      publisher:submit({ number = number })
+    end
+    is(#publisher:flush("30s"), 0)
+    mq:stop()
+  end)
+  mq:spawn(function()
+    while true do
+      mq:sleep(5)
+      ticks = ticks + 1
+    end
+  end)
+  mq:run({ timeout = "60s" })
+  ok(acemq.is_error(failure, "refused"), tostring(failure))
+  ok(ticks >= 3, "nobody else ran meanwhile")
+  tap.await(mq, "200 messages", function() return mq:count(queue) == 200 end)
+end, { outstanding = 2 })
+
 test("one loop for two connections, and a descriptor of the program's own", function()
   local loop = acemq.loop()
   local name = tap.name()
