@@ -11,10 +11,10 @@ AT_ONCE = 6
 
 
 class Runner:
-    def __init__(self, wanted, kinds, all_kinds, url, recorders=None):
+    def __init__(self, wanted, kinds, all_kinds, url, recorders=None, until_failure=False):
         self.report = Report(wanted, kinds)
         self.named = {kind.name: kind for kind in all_kinds}
-        self.url, self.recorders = url, recorders
+        self.url, self.recorders, self.until_failure = url, recorders, until_failure
         self.pool = Pool()
 
     def run(self):
@@ -65,6 +65,8 @@ class Runner:
             list(threads.map(lambda one: self.run_scenario(kind, one, quirks), scenarios))
 
     def run_scenario(self, kind, behaviour, quirks):
+        if self.until_failure and self.report.failed():
+            return
         roles = {"this": kind, "libacemq": self.named["c"], "cli": self.named["cli"]}
         recorder = self.recorders(self.url) if behaviour.records else None
         try:
