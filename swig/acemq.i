@@ -248,7 +248,8 @@ static void end_##NAME(void *ended)
 
 /* --- structs that a call fills in: objects to read --- */
 
-%define %filled(NAME, PARAMETER, FORGET...)
+/* SIZE is sizeof the struct, or 0 for one that does not begin with its size. */
+%define %filled(NAME, PARAMETER, SIZE, FORGET...)
 %nodefaultctor acemq_##NAME;
 %insert("header") {
 static void end_##NAME(acemq_##NAME *options)
@@ -260,7 +261,7 @@ static void end_##NAME(acemq_##NAME *options)
 %extend acemq_##NAME {
     ~acemq_##NAME() { end_##NAME($self); }
 }
-%output_struct(acemq_##NAME, PARAMETER)
+%output_struct(acemq_##NAME, PARAMETER, SIZE)
 %enddef
 
 %define %blob(MEMBER) free((void *)options->MEMBER.data); %enddef
@@ -271,14 +272,14 @@ static void end_##NAME(acemq_##NAME *options)
 %immutable acemq_encrypted_frame::nonce;
 %immutable acemq_encrypted_frame::ciphertext;
 %immutable acemq_encrypted_frame::tag;
-%filled(consumer_counters, counters)
-%filled(relay_counters, counters)
-%filled(outbox_counts, counts)
-%filled(replay_result, result)
-%filled(outbox_row, row,
+%filled(consumer_counters, counters, sizeof(acemq_consumer_counters))
+%filled(relay_counters, counters, sizeof(acemq_relay_counters))
+%filled(outbox_counts, counts, sizeof(acemq_outbox_counts))
+%filled(replay_result, result, sizeof(acemq_replay_result))
+%filled(outbox_row, row, sizeof(acemq_outbox_row),
     %copied_text(id) %copied_text(exchange) %copied_text(routing_key) %copied_text(content_type) %copied_text(headers) %copied_text(last_error) %blob(body))
-%filled(claim_view, entry, %copied_text(key) %copied_text(token))
-%filled(encrypted_frame, frame,
+%filled(claim_view, entry, 0, %copied_text(key) %copied_text(token))
+%filled(encrypted_frame, frame, 0,
     %blob(key_id) %blob(authenticated) %blob(nonce) %blob(ciphertext) %blob(tag))
 
 %exception acemq_outbox_list_row {

@@ -256,6 +256,14 @@ static const acemq_table *lending_table_copy(const acemq_table *table)
 
 /* --- structs whose texts lie in a list, or in what was read --- */
 
+/* Most begin with their size, which the call wants to know. */
+static void lending_size(void *filled, size_t size)
+{
+    if (size > 0) {
+        *(size_t *)filled = size;
+    }
+}
+
 static acemq_bytes lending_bytes_copy(acemq_bytes bytes)
 {
     acemq_bytes copy = {malloc(bytes.length + 1), bytes.length};

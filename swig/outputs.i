@@ -15,13 +15,13 @@
     %append_handle(lending_lend(*$1, arg1), acemq_delivery)
 }
 
-%define %output_struct(TYPE, PARAMETER)
+%define %output_struct(TYPE, PARAMETER, SIZE)
 %typemap(in, numinputs=0) TYPE *PARAMETER {
     $1 = (TYPE *)calloc(1, sizeof *$1);
     if ($1 == NULL) {
         %no_memory
     }
-    *(size_t *)$1 = sizeof *$1;
+    lending_size($1, SIZE);
 }
 %typemap(argout) TYPE *PARAMETER {
     %append_handle($1, TYPE)

@@ -197,10 +197,10 @@ SWIGEXPORT void SWIGSTDCALL acemq_csharp_free(void *memory)
 %typemap(in, numinputs=0) const acemq_delivery ** (const acemq_delivery *handle = NULL) "$1 = ($1_ltype)&handle;"
 %typemap(argout) const acemq_delivery ** "$result = (void *)lending_lend(*$1, arg1);"
 
-%define %output_struct(TYPE, PARAMETER)
+%define %output_struct(TYPE, PARAMETER, SIZE)
 %typemap(in, numinputs=0) TYPE *PARAMETER {
     $1 = (TYPE *)calloc(1, sizeof *$1);
-    *(size_t *)$1 = sizeof *$1;
+    lending_size($1, SIZE);
 }
 %typemap(argout) TYPE *PARAMETER "$result = $1;"
 %enddef

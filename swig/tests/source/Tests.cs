@@ -308,6 +308,7 @@ internal static class Tests {
     var body = Mq.CodecEncode(codec, Bytes('s', 0));
     Same(BitConverter.ToString(Mq.CodecDecode(codec, body, Mq.CodecContentType(codec))), "73-00");
     Same(Encoding.UTF8.GetString(Mq.EncryptedFrameRead(body).KeyId), "id");
+    Raises<DecodeException>(() => Mq.EncryptedFrameRead(Bytes(0xae, 1)));
     Same(Mq.DeadLetterQueue("q"), "q.dlq");
     Same(Mq.DurationFormat(1500), "1500ms");
     Same(Mq.NewId().Length, 36);
