@@ -8,8 +8,8 @@ import cffi
 import declarations
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-HEADERS = ROOT / "abi" / "include"
+ROOT = HERE.parent.parent
+HEADERS = pathlib.Path(os.environ.get("ACEMQ_HEADERS", ROOT / "abi" / "include"))
 BUILD = pathlib.Path(os.environ.get("ACEMQ_BUILD", ROOT / "build"))
 
 CALLBACKS = """

@@ -4,6 +4,7 @@ that library beside it."""
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 from setuptools import setup
@@ -11,7 +12,9 @@ from setuptools.command.build_py import build_py
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-BUILD = pathlib.Path(os.environ.get("ACEMQ_BUILD", HERE.parents[1] / "build"))
+BUILD = pathlib.Path(os.environ.get("ACEMQ_BUILD", HERE.parent.parent / "build"))
+SCRATCH = BUILD / "python"
+SCRATCH.mkdir(parents=True, exist_ok=True)
 
 
 def soname():
@@ -27,6 +30,8 @@ class WithLibrary(build_py):
             folder = pathlib.Path(self.build_lib) / "acemq"
             folder.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(BUILD / "lib" / soname(), folder / soname())
+            if "ACEMQ_STRIP" in os.environ:
+                subprocess.run(["strip", "--strip-unneeded", folder / soname()], check=True)
 
 
 setup(
@@ -35,6 +40,6 @@ setup(
     package_data={"acemq": ["py.typed"]},
     cffi_modules=["build_native.py:ffibuilder"],
     cmdclass={"build_py": WithLibrary},
-    options={"bdist_wheel": {"py_limited_api": "cp39"}},
+    options={"bdist_wheel": {"py_limited_api": "cp39"}, "egg_info": {"egg_base": str(SCRATCH)}},
     zip_safe=False,
 )

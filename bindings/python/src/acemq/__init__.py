@@ -1,7 +1,7 @@
 """AceMQ: messages on RabbitMQ that survive what happens to them."""
 
 from acemq import aio, errors
-from acemq._library import lib as _lib
+from acemq.broker import Broker
 from acemq.codec import (
     BYTES,
     JSON,
@@ -25,6 +25,7 @@ from acemq.message import Message
 from acemq.metrics import Metrics
 from acemq.outbox import Outbox, Relay, Row, Statement
 from acemq.outbox import statement as outbox_statement
+from acemq.names import dead_letter_queue, format_duration, has, new_id, parked_queue, version, versions
 from acemq.ordered import Gap, Ordered
 from acemq.ordering import partition_queue, publish_ordered
 from acemq.policy import Policy, exponential, fixed, none, parse

@@ -69,7 +69,7 @@ class AsyncPublisher:
                     raise take_error(error[0])
 
             try:
-                if connection.sync._is_open and not connection.sync._is_paused:
+                if lib.acemq_publisher_has_room(self._publisher._handle, len(body)):
                     submit()
                 else:
                     await connection._in_thread(submit)

@@ -10,8 +10,7 @@ import signal
 import threading
 import time
 import weakref
-from collections import deque
-from typing import Any, Callable, Deque, Dict, Iterable, List, NamedTuple, Optional, Tuple, Type, TypeVar
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple, Type, TypeVar
 
 from acemq import events
 from acemq._library import ffi, lib
@@ -62,7 +61,6 @@ class Connection(Queues):
         self._pid = os.getpid()
         self._credentials = credentials
         self._outstanding = outstanding
-        self._under_way: Deque[None] = deque()
         self._sources: "set[Source]" = set()
         self._registered: List[_Registered] = []
         self._running: List[Source] = []
@@ -71,8 +69,6 @@ class Connection(Queues):
         self._interceptors: List[Any] = []
         self._started = False
         self._runs = False
-        self._is_open = True
-        self._is_paused = False
         self._failure: Optional[BaseException] = None
         self._listener: Optional[Listener] = None
         _open.add(self)
@@ -100,23 +96,12 @@ class Connection(Queues):
             self._default = Publisher(self)
         return self._default
 
-    def _may_wait_to_publish(self) -> bool:
-        """Whether beginning a publish could wait: then the main thread must not do it itself. Asked at each publish,
-        and so by what the events told: the library would ask its thread."""
-        return on_main_thread() and (
-            len(self._under_way) + 1 >= self._outstanding
-            or not self._is_open
-            or self._is_paused
-        )
-
     def pause_publishing(self) -> None:
         """Publishes are refused after their timeout; retries and dead letters go on."""
         checked(lib.acemq_connection_pause_publishing, self._handle)
-        self._is_paused = True
 
     def resume_publishing(self) -> None:
         checked(lib.acemq_connection_resume_publishing, self._handle)
-        self._is_paused = False
 
     @property
     def publishing_paused(self) -> bool:

@@ -189,8 +189,6 @@ def dispatch(connection: "Connection", raw: Any) -> None:
         if event.kind == "credentials_wanted":
             answer_credentials(connection)
             return
-        if event.kind == "connection":
-            connection._is_open = event.state == "open"
         log_event(event)
         for listener in list(connection._listeners):
             listener(event)

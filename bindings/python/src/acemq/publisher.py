@@ -40,25 +40,20 @@ def let_go(connection: "Connection", handle: Any) -> None:
 class Receipt:
     """A publish under way. One thread at a time. Dropping it does not take the publish back."""
 
-    __slots__ = ("_connection", "_handle", "_outcome", "_under_way")
+    __slots__ = ("_connection", "_handle", "_outcome")
 
     def __init__(self, connection: "Connection", handle: Any) -> None:
         self._connection = connection
         self._handle = handle
-        under_way = connection._under_way
-        self._under_way = under_way
         self._outcome: Optional[Error] = None
-        under_way.append(None)
 
     def __del__(self) -> None:
         if self._handle is not None:
-            self._under_way.pop()
             handle, self._handle = self._handle, None
             let_go(self._connection, handle)
 
     def _end(self) -> None:
         handle, self._handle = self._handle, None
-        self._under_way.pop()
         lib.acemq_receipt_free(handle)
 
     @property
@@ -157,11 +152,18 @@ class Publisher:
     ) -> Receipt:
         """Publishes without waiting for the broker; the receipt tells how it ended. It waits only for room among the
         publishes that are under way at once."""
-        begin = self._prepared(payload, routing_key, timeout, fields)
-        handle = interruptible(begin) if self._connection._may_wait_to_publish() else begin()
-        return Receipt(self._connection, handle)
+        return Receipt(self._connection, self._begin(payload, routing_key, timeout, fields))
+
+    def _begin(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
+        begin, size = self._prepared(payload, routing_key, timeout, fields)
+        return interruptible(begin) if self._may_wait(size) else begin()
+
+    def _may_wait(self, size: int) -> bool:
+        """Whether beginning a publish could wait for room: then the main thread must not do it itself."""
+        return on_main_thread() and not lib.acemq_publisher_has_room(self._handle, size)
 
     def _prepared(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
+        """What begins the publish, and how large it is; headers are small beside what there is room for."""
         codec = codec_for(payload, self._codec)
         body = codec.encode(payload)
         key = text(routing_key, "routing_key")
@@ -183,7 +185,7 @@ class Publisher:
                 raise take_error(error[0])
             return out[0]
 
-        return begin
+        return begin, len(body)
 
     def _message(self, payload: Any, fields: Any) -> Any:
         codec = codec_for(payload, self._codec)
@@ -256,15 +258,21 @@ class Window:
         how publishes ended is raised at the window's end."""
         if len(self._receipts) >= self._size:
             self._collect(self._piece)
-        codec = self._publisher._codec
-        if fields or timeout is not None or codec is not None or self._connection._may_wait_to_publish():
-            self._receipts.append(self._begin(payload, routing_key, timeout, fields))
+        if fields or timeout is not None or self._publisher._codec is not None:
+            self._receipts.append(self._publisher._begin(payload, routing_key, timeout, fields))
             return
         codec = BYTES if isinstance(payload, (bytes, bytearray, memoryview)) else JSON
         body = codec.encode(payload)
+        key = text(routing_key, "routing_key")
+        if self._publisher._may_wait(len(body)):
+            interruptible(lambda: self._begin_plain(codec, body, key))
+        else:
+            self._begin_plain(codec, body, key)
+
+    def _begin_plain(self, codec: Codec, body: bytes, key: Any) -> None:
         status = lib.acemq_py_begin_plain(
             self._publisher._handle,
-            text(routing_key, "routing_key"),
+            key,
             ffi.from_buffer(body),
             len(body),
             codec.content_type.encode(),
@@ -277,10 +285,6 @@ class Window:
         if status != 0:
             raise take_error(self._error[0])
         self._receipts.append(self._out[0])
-
-    def _begin(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
-        begin = self._publisher._prepared(payload, routing_key, timeout, fields)
-        return interruptible(begin) if self._connection._may_wait_to_publish() else begin()
 
     def _collect(self, count: int) -> None:
         """Waits for the oldest `count`."""

@@ -151,7 +151,7 @@ class Workers:
             return True
         if status != lib.ACEMQ_E_TIMEOUT and not self._stopping and not isinstance(error, Closed):
             self._ended(error)
-        return status != lib.ACEMQ_E_TIMEOUT
+        return bool(status != lib.ACEMQ_E_TIMEOUT)
 
     def _failed(self, message: Message, failure: BaseException) -> None:
         if not isinstance(failure, (Failure, Reject, Park, PutBack)) and isinstance(failure, Exception):

@@ -26,7 +26,8 @@ def _newest(folder, pattern):
 
 def _is_built():
     made = PACKAGE / "acemq" / "py.typed"
-    sources = max(_newest(BINDING / "src", "*"), _newest(BINDING, "*.py"), _newest(BUILD / "lib", "libacemq.so.*"))
+    scripts = max(path.stat().st_mtime for path in BINDING.glob("*.py"))
+    sources = max(_newest(BINDING / "src", "*"), scripts, _newest(BUILD / "lib", "libacemq.so.*"))
     return made.exists() and made.stat().st_mtime > sources
 
 
