@@ -25,6 +25,7 @@ local OPTIONS = {
   keepalive_count = "number", keepalive = "duration", keepalive_interval = "duration", tcp_user_timeout = "duration",
   log_level = options.one_of(events.levels),
 }
+local KEPT_PUBLISHERS = 64
 local OF_BINDING = { on = true, loop = true, credentials = true, codec = true }
 
 local function source_of(given)
@@ -96,6 +97,7 @@ function connection.connect(url, given)
     receipts = {},
     waiting_events = {},
     publishers = {},
+    kept_publishers = 0,
     consumers = {},
     token = 0,
     anchors = anchors,
@@ -235,6 +237,10 @@ function Connection:publish(queue, payload, given)
   send.exchange, send.routing_key = nil, queue
   local one = self.publishers[exchange]
   if not one then
+    if self.kept_publishers >= KEPT_PUBLISHERS then -- of exchanges that are many, none is kept for long
+      self.publishers, self.kept_publishers = {}, 0
+    end
+    self.kept_publishers = self.kept_publishers + 1
     one = publisher.new(self, { exchange = exchange ~= "" and exchange or nil, codec = self.codec })
     self.publishers[exchange] = one
   end

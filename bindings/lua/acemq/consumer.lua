@@ -99,6 +99,13 @@ function KINDS.consumer.options(struct)
   return struct
 end
 
+-- A token that ends the one call that would wait for handlers of this very thread.
+local function new_token()
+  local slot, out = errors.slot(), ffi.new("acemq_cancel *[1]")
+  errors.check(lib.acemq_cancel_new(out, slot), slot)
+  return ffi.gc(out[0], lib.acemq_cancel_free)
+end
+
 function KINDS.group.options(struct, given)
   local outer = options.fill("group_options", { drain_budget = "duration", members = "number" },
     { drain_budget = given.drain_budget, members = given.members })
@@ -120,7 +127,11 @@ function consumer.open(mq, queue, kind_name, given)
   given = given or {}
   local kind = KINDS[kind_name]
   local struct, anchors, callback = consumer_options(given)
-  local slot, out = errors.slot(), kind.slot()
+  local slot, out, token = errors.slot(), kind.slot(), nil
+  if kind_name == "group" then
+    token = new_token()
+    struct.cancel = token
+  end
   local status = kind.open(mq:handle(), queue, kind.options(struct, given), out, slot)
   if status ~= 0 then
     if callback then
@@ -139,7 +150,7 @@ function consumer.open(mq, queue, kind_name, given)
   return setmetatable({ connection = mq, queue = queue, kind = kind, kind_name = kind_name,
     pointer = ffi.gc(out[0], callback and free or kind.free), free = free,
     codec = codec.of(given.codec or mq.codec), members = at_once,
-    anchors = anchors }, Consumer)
+    anchors = anchors, token = token }, Consumer)
 end
 
 local function handle(self)
@@ -295,15 +306,17 @@ function Consumer:start(handler)
   return self
 end
 
---- Another number of members of a group while it runs. Raises `limit`.
+--- Another number of members of a group while it runs; those that are too many finish what they are at. Raises `limit`.
 function Consumer:scale(members)
   if self.kind_name ~= "group" then
     errors.raise("unsupported", "only a group has members")
   end
   local slot = errors.slot()
+  lib.acemq_cancel_fire(self.token)
   local status = lib.acemq_group_scale(handle(self), members, slot)
+  lib.acemq_cancel_reset(self.token)
   local err = status ~= 0 and errors.take(slot) or nil
-  if err and err.name ~= "timeout" then
+  if err and err.name ~= "cancelled" then
     error(err, 0)
   end
   self.members = tonumber(lib.acemq_group_members(handle(self)))

@@ -16,6 +16,7 @@ acemq_status acemq_broker_listen(acemq_broker *broker, const char *host, int por
 void acemq_broker_free(acemq_broker *broker);
 acemq_status acemq_cancel_new(acemq_cancel **cancel, acemq_error **error);
 void acemq_cancel_fire(acemq_cancel *cancel);
+void acemq_cancel_reset(acemq_cancel *cancel);
 void acemq_cancel_free(acemq_cancel *cancel);
 const acemq_codec *acemq_codec_builtin(const char *name);
 void acemq_codec_free(acemq_codec *codec);

@@ -6,11 +6,9 @@ local values = require("acemq.values")
 
 local events = {}
 
---- Kinds by name, as in the option `on` of acemq.connect().
+--- Kinds by name, as in the option `on` of acemq.connect(). Confirms and wanted credentials are the module's own.
 events.kinds = {
   connection = lib.ACEMQ_EVENT_CONNECTION,
-  credentials = lib.ACEMQ_EVENT_CREDENTIALS_WANTED,
-  confirm = lib.ACEMQ_EVENT_CONFIRM,
   settle_failed = lib.ACEMQ_EVENT_SETTLE_FAILED,
   consumer_ended = lib.ACEMQ_EVENT_CONSUMER_ENDED,
   log = lib.ACEMQ_EVENT_LOG,

@@ -79,6 +79,25 @@ on_each("a handler may settle by itself, publish, and look at the message later"
   is({ consumer:counters().acknowledged, kept.body, kept.attempt }, { 2, "first", 1 })
 end)
 
+test("a handler may close its connection, and what it had goes back", function()
+  local queue, url = tap.name(), os.getenv("ACEMQ_TEST_URL")
+  local mq = acemq.connect(url)
+  mq:declare({ queues = { { name = queue, type = "classic" } } })
+  mq:publish(queue, "x", { id = "kept" })
+  local left
+  mq:consume(queue, function() left = mq:close("1s") end)
+  mq:run({ timeout = "20s" })
+  is(mq:state(), "closed")
+  local other = acemq.connect(url)
+  local message = other:consume(queue):next("20s")
+  is({ message.id, type(left) }, { "kept", "table" })
+  message:accept()
+  other:close()
+  other = acemq.connect(url)
+  other:delete_queue(queue)
+  other:close()
+end)
+
 on_each("a handler given as a temporary closure, collected ten times over, is still called; after close it can be "
   .. "collected", function(mq, queue)
   mq:declare(queue)

@@ -57,8 +57,19 @@ on_each("a group handles several at once, as many as it has members, and scales"
   group:set_prefetch(7)
   is(group:prefetch(), 7)
   raises("limit", group.scale, group, 0)
+  for number = 1, 12 do
+    mq:publish(queue, tostring(number))
+  end
+  mq:run({ count = 1, timeout = "30s" })
+  local began = require("acemq.loop").now()
+  group:scale(1) -- with five in hand, which cannot go on meanwhile
+  ok(require("acemq.loop").now() - began < 10000, "it waited for handlers of its own thread")
+  mq:run({ count = 6, timeout = "30s" })
+  most = 0
+  mq:run({ idle = 500, timeout = "30s" })
+  is({ most, group.members }, { 1, 1 })
   group:drain()
-  is(group:counters().acknowledged, 32)
+  is(group:counters().acknowledged, 44)
 end)
 
 on_each("pause, resume, wake, timeouts and a consumer that is closed while it waits", function(mq, queue)
