@@ -14,6 +14,8 @@ from . import matching
 from .process import DriverFailed
 
 REPEAT_EVERY_S = 0.05
+# Longer than the drivers' default: a loaded machine is no failure.
+CONSUMING_LIMIT_MS = 30000
 REPEATED = re.compile(r"\{(.)\*([0-9]+)\}")
 
 
@@ -111,6 +113,8 @@ class Stage:
     def step(self, name, step):
         """False ends the scenario: later steps would only repeat what is wrong."""
         step = filled(step, self.known)
+        if "until" in step.get("with", {}):
+            step["with"]["until"].setdefault("timeout", CONSUMING_LIMIT_MS)
         if "await" in step:
             played, thread = self.background.pop(step["await"])
             thread.join()

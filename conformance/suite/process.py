@@ -10,7 +10,7 @@ import tempfile
 import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ANSWER_LIMIT_S = 60
+ANSWER_LIMIT_S = 90
 START_LIMIT_S = 60
 
 
