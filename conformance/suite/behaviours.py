@@ -20,6 +20,8 @@ AREAS = {
 def area_of(name):
     """Its heading: that of the longest beginning."""
     fitting = [prefix for prefix in AREAS if name.startswith(prefix + ".")]
+    if not fitting:
+        raise ValueError(f"{name} begins with none of {', '.join(AREAS)}")
     return AREAS[max(fitting, key=len)]
 
 
