@@ -111,16 +111,19 @@ module AceMQ
     # Ends {#run}, from any thread.
     def stop = @lock.synchronize { @wakers.each { |waker| waker.push(nil) } }
 
-    # Takes no more work, and waits until all that handlers have in hand is settled; then closes what consumes.
+    # Takes no more work, and waits until all that handlers have in hand is settled; then closes what consumes. What was
+    # pulled is not waited for.
     # @return [Boolean] whether nothing was left
     def drain(timeout: CLOSING)
       receivers = @lock.synchronize { @receivers.dup }
       raise FromHandler, "draining would wait for the handler it is called from" if receivers.any?(&:worker?)
 
       finish = Durations.now + Durations.seconds(Durations.milliseconds(timeout))
-      receivers.each { |receiver| receiver.drain(timeout: 0) }
-      finished = receivers.map { |receiver| receiver.drain(timeout: [finish - Durations.now, 0].max) }
-      receivers.each(&:close)
+      handled, pulled = receivers.partition(&:handler?)
+      handled.each { |receiver| receiver.drain(timeout: 0) }
+      finished = handled.map { |receiver| receiver.drain(timeout: [finish - Durations.now, 0].max) }
+      pulled.each(&:close)
+      handled.each(&:close)
       finished.all?
     end
 

@@ -31,6 +31,7 @@ module AceMQ
       @process = Process.pid
       @lock = Thread::Mutex.new
       @threads = []
+      @handler = nil
       @closed = false
     end
 
@@ -95,6 +96,9 @@ module AceMQ
 
     # @return [Boolean] whether it is called from one of its handlers
     def worker? = @lock.synchronize { @threads.include?(Thread.current) }
+
+    # @return [Boolean] whether a handler takes the messages
+    def handler? = !@handler.nil?
 
     # @api private
     # Runs the handler on as many threads.
