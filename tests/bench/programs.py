@@ -29,7 +29,11 @@ def build():
 
 JAVA_CLASSES = ("/usr/share/java/amqp-client.jar", "/usr/share/java/slf4j-api.jar", "/usr/share/java/slf4j-nop.jar")
 # Programs that are not one file in the folder of the build; what a row compares with is named by its key.
-COMMANDS = {"java": ["java", "-cp", ":".join((*JAVA_CLASSES, str(BUILD / "bench" / "java"))), "Bench"]}
+COMMANDS = {
+    "java": ["java", "-cp", ":".join((*JAVA_CLASSES, str(BUILD / "bench" / "java"))), "Bench"],
+    "ruby": ["env", f"ACEMQ_LIBRARY={BUILD}/lib/libacemq.so", "/usr/bin/ruby", str(ROOT / "tests/bench/ruby/ours.rb")],
+    "bunny": ["/usr/bin/ruby", str(ROOT / "tests/bench/ruby/bunny.rb")],
+}
 
 
 def build_go():
@@ -67,9 +71,9 @@ def program(side, arguments, environment):
     return run_program(side, arguments, environment)[0]
 
 
-def fill(count, environment):
-    """The queue holds so many messages and no other."""
-    program("ours", ["fill", "--queue", QUEUE, "--count", str(count), "--size", str(BODY)], environment)
+def fill(count, environment, side="ours"):
+    """The queue holds so many messages of that program's and no other."""
+    program(side, ["fill", "--queue", QUEUE, "--count", str(count), "--size", str(BODY)], environment)
 
 
 def control_broker(command):
