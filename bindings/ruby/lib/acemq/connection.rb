@@ -19,6 +19,7 @@ module AceMQ
       @receivers = []
       @publishers = {}
       @wakers = []
+      @stopped = false
       settings = ConnectSettings.new(**options)
       @publish_timeout = settings.options.struct[:publish_timeout]
       @handle = Waiting.call(cancel: -> { settings.cancel.fire }) do
@@ -108,8 +109,13 @@ module AceMQ
       drain(timeout: drain)
     end
 
-    # Ends {#run}, from any thread.
-    def stop = @lock.synchronize { @wakers.each { |waker| waker.push(nil) } }
+    # Ends {#run}, or else the next one, from any thread.
+    def stop
+      @lock.synchronize do
+        @stopped = @wakers.empty?
+        @wakers.each { |waker| waker.push(nil) }
+      end
+    end
 
     # Takes no more work, and waits until all that handlers have in hand is settled; then closes what consumes. What was
     # pulled is not waited for.
@@ -185,8 +191,11 @@ module AceMQ
     def handler? = @lock.synchronize { @receivers.dup }.any?(&:worker?)
 
     def await_end(waker)
-      @lock.synchronize { @wakers.push(waker) }
-      waker.pop
+      stopped = @lock.synchronize do
+        @wakers.push(waker)
+        @stopped.tap { @stopped = false }
+      end
+      waker.pop unless stopped
     ensure
       @lock.synchronize { @wakers.delete(waker) }
     end
