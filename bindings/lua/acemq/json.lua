@@ -138,7 +138,7 @@ local function array_at(text, at, depth)
 end
 
 local function object_at(text, at, depth)
-  local object, key = {}, nil
+  local object, key = {}
   at = skip(text, at)
   if byte(text, at) == 125 then
     return object, at + 1

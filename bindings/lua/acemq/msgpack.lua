@@ -54,7 +54,7 @@ local function array_of(text, at, count, depth)
 end
 
 local function map_of(text, at, count, depth)
-  local map, key = {}, nil
+  local map, key = {}
   for _ = 1, count do
     key, at = decode_at(text, at, depth + 1)
     if key == values.null or key ~= key then

@@ -80,18 +80,18 @@ end
 -- while `window` of them are under way. `given`: the options of a message, routing_key, timeout.
 function Publisher:submit(payload, given)
   given = given or {}
-  local handle = errors.open(self.handle, "the publisher")
+  errors.open(self.handle, "the publisher")
   local built = message.build(payload, given, self.codec, OF_SEND)
   local connection = self.connection
   if self.in_flight >= self.window then
     loop.wait(connection, { done = function()
       return self.in_flight < self.window or self.handle == nil
     end }, math.huge)
-    handle = errors.open(self.handle, "the publisher")
+    errors.open(self.handle, "the publisher")
   end
   local token, slot = connection:new_token(), errors.slot()
   local timeout = wait_for_room(self, built, options.duration(given.timeout or self.timeout or 0, "timeout"))
-  handle = errors.open(self.handle, "the publisher")
+  local handle = errors.open(self.handle, "the publisher")
   errors.check(lib.acemq_publisher_submit(handle, options.text(given.routing_key, "routing_key"), built, timeout, token,
     slot), slot)
   local receipt = setmetatable({ publisher = self, done = false }, Receipt)

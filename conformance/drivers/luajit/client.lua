@@ -148,8 +148,8 @@ end
 -- Handles messages as the script says, until what `until` says.
 local function follow(consumer, with)
   local script, seen, deliveries = with.script or {}, {}, acemq.array()
-  local ends, limits = nil, with["until"] or {}
-  ends = loop.now() + (limits.timeout or 10000)
+  local limits = with["until"] or {}
+  local ends = loop.now() + (limits.timeout or 10000)
   while #deliveries < (limits.deliveries or math.huge) do
     local wait = math.min(ends - loop.now(), limits.idle or math.huge)
     local message = wait > 0 and consumer:next(wait)

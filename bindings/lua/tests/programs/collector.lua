@@ -1,7 +1,6 @@
 -- 10,000 messages through handlers that raise texts, tables and nil, leave loops, and are dropped while registered,
 -- with the collector running all the time: nothing is lost, and memory stays flat. The first argument is another
 -- number.
-local acemq = require("acemq")
 local tap = require("tap")
 
 local is, ok = tap.is, tap.ok

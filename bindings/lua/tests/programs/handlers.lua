@@ -2,7 +2,7 @@
 local acemq = require("acemq")
 local tap = require("tap")
 
-local on_each, test, is, ok, raises = tap.on_each, tap.test, tap.is, tap.ok, tap.raises
+local on_each, test, is, ok = tap.on_each, tap.test, tap.is, tap.ok
 
 -- On a stack of its own, whose dead slots keep nothing alive.
 local function elsewhere(body)
