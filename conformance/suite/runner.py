@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import sys
+import threading
 
 from . import behaviours, judge, play
 from .process import Driver, DriverFailed, Pool
@@ -16,7 +17,7 @@ class Runner:
         self.report = Report(wanted, kinds)
         self.named = {kind.name: kind for kind in all_kinds}
         self.url, self.recorders, self.until_failure = url, recorders, until_failure
-        self.pool = Pool()
+        self.pool, self.building = Pool(), threading.Lock()
 
     def run(self):
         """The report; few drivers at a time, so that few of their processes live."""
@@ -32,7 +33,9 @@ class Runner:
         except ValueError as fault:
             self.report.faults.append(str(fault))
             return
-        fault = kind.build()
+        # Drivers share what they build from.
+        with self.building:
+            fault = kind.build()
         applicable = [one for one in self.report.behaviours if kind.kind in one.kinds]
         for pattern in quirks.strangers(behaviours.load()):
             self.report.faults.append(f"quirks/{kind.name}.json names {pattern}, which is no behaviour")
