@@ -325,7 +325,9 @@ internal static class Tests {
   }
 
   private static void Example(string url, string name) {
-    var start = new ProcessStartInfo("examples/story/compare",
+    // The queues of the examples have the same names in every language.
+    var start = new ProcessStartInfo("flock",
+        "'" + Environment.GetEnvironmentVariable("ACEMQ_TEST_BUILD") + "/swig/examples.lock' examples/story/compare " +
         url + " " + name + " swig/csharp/run swig/examples/csharp/" + name + ".cs") {
       UseShellExecute = false, RedirectStandardOutput = true
     };
