@@ -85,6 +85,10 @@ def reading():
         read(name, {f"x-acemq-{name}": typed("bytes", "w6k="), "x-acemq-id": "m-1"} | (
             {"x-acemq-id": typed("bytes", "w6k=")} if name == "id" else {}), members=[name])
         for name in ("id", "type", "correlation", "causation", "origin", "error", "claim")])
+    broken = {"long string": {"type": "longstr", "base64": "/w=="}, "bytes": typed("bytes", "/w==")}
+    yield behaviour("envelope.text.broken", "2", "a text that is not UTF-8 does not read, and the default stands in", [
+        read(f"{name}, {form}", BASE | {f"x-acemq-{name}": value}, message_id="m-2", members=[name])
+        for name in ("id", "type", "correlation", "causation", "origin", "error", "claim") for form, value in broken.items()])
     for name, default in (("type", "the routing key"), ("correlation", "the id"), ("causation", "absent"),
                           ("origin", "absent"), ("error", "absent"), ("claim", "absent")):
         header = f"x-acemq-{name}"
@@ -136,7 +140,7 @@ def replay_stamps():
 
 
 def application():
-    table = BASE | {"x-acemq-unknown": 1, "x-acemq-": "a", "X-Acemq-Id": "b", "acemq-replay-count": 2, "traceparent": "00-1",
+    table = BASE | {"x-acemq-unknown": 1, "x-acemq-": "a", "x-acemq": "c", "x-ace": "d", "X-Acemq-Id": "b", "acemq-replay-count": 2, "traceparent": "00-1",
                     "x-tenant": "acme", "x-death": [{"count": 1}]}
     yield behaviour("headers.application", "2", "an application sees all headers but the reserved ones, known or not", [
         case("mixed", "envelope", {"headers": table, "routingKey": "orders"},
