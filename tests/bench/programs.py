@@ -29,10 +29,15 @@ def build():
 
 JAVA_CLASSES = ("/usr/share/java/amqp-client.jar", "/usr/share/java/slf4j-api.jar", "/usr/share/java/slf4j-nop.jar")
 # Programs that are not one file in the folder of the build; what a row compares with is named by its key.
+PYTHON = "/usr/bin/python3"
+PYTHON_PACKAGE = BUILD / "python" / "bench"
+AIO_PIKA = BUILD / "python" / "aio-pika"
 COMMANDS = {
     "java": ["java", "-cp", ":".join((*JAVA_CLASSES, str(BUILD / "bench" / "java"))), "Bench"],
     "ruby": ["env", f"ACEMQ_LIBRARY={BUILD}/lib/libacemq.so", "/usr/bin/ruby", str(ROOT / "tests/bench/ruby/ours.rb")],
     "bunny": ["/usr/bin/ruby", str(ROOT / "tests/bench/ruby/bunny.rb")],
+    "python": ["env", f"PYTHONPATH={PYTHON_PACKAGE}", PYTHON, str(ROOT / "tests" / "bench" / "python" / "ours.py")],
+    "aio-pika": [str(AIO_PIKA / "bin" / "python"), str(ROOT / "tests" / "bench" / "python" / "reference.py")],
 }
 
 
@@ -47,8 +52,24 @@ def build_java():
                 ROOT / "tests" / "bench" / "java")
 
 
+def build_python():
+    """The binding for Python, with the library of this build in it."""
+    folder = ROOT / "bindings" / "python"
+    run_builder(["cmake", "--build", str(BUILD), "--target", "acemq"], os.environ, folder)
+    build = ["setup.py", "-q", "build", "--build-base", str(BUILD / "python" / "bench-work"), "--build-lib", str(PYTHON_PACKAGE)]
+    run_builder([PYTHON, *build], {**os.environ, "ACEMQ_BUILD": str(BUILD)}, folder)
+
+
+def build_aio_pika():
+    """The newest there is, in an environment of its own, once."""
+    if not (AIO_PIKA / "installed").exists():
+        run_builder([PYTHON, "-m", "venv", "--clear", str(AIO_PIKA)], os.environ, ROOT)
+        run_builder([str(AIO_PIKA / "bin" / "pip"), "install", "--quiet", "aio-pika"], os.environ, ROOT)
+        (AIO_PIKA / "installed").touch()
+
+
 # What has to be made before the program of that name runs.
-BUILDERS = {"go": build_go, "java": build_java}
+BUILDERS = {"go": build_go, "java": build_java, "python": build_python, "aio-pika": build_aio_pika}
 
 
 def run_builder(command, environment, folder):
