@@ -110,6 +110,8 @@ class Exchange(unittest.TestCase):
         import acemq
 
         self.acemq = acemq
+        url = self.url()
+        self.url = lambda: url
         self.mq = acemq.connect(self.url())
         self.queues = []
         self.addCleanup(self.leave)
