@@ -337,7 +337,6 @@ acemq_status acemq_relay_options_init(acemq_relay_options *options, size_t size)
 acemq_status acemq_relay_start(acemq_connection *connection, acemq_outbox *outbox, const acemq_relay_options *options,
     acemq_relay **relay, acemq_error **error);
 void acemq_relay_wake(acemq_relay *relay);
-acemq_status acemq_relay_drain(acemq_relay *relay, int64_t timeout, acemq_error **error);
 acemq_status acemq_relay_stop(acemq_relay *relay, int64_t timeout, acemq_error **error);
 void acemq_relay_free(acemq_relay *relay);
 acemq_status acemq_relay_count(acemq_relay *relay, acemq_relay_counters *counters, acemq_error **error);

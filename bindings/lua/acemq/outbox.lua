@@ -139,7 +139,7 @@ function outbox.relay(mq, from, given)
   local struct = options.fill("relay_options", { every = "duration", lease = "duration", batch = "number" }, given)
   local slot, out = errors.slot(), ffi.new("acemq_relay *[1]")
   errors.check(lib.acemq_relay_start(mq:handle(), handle(from), struct, out, slot), slot)
-  return setmetatable({ connection = mq, pointer = ffi.gc(out[0], lib.acemq_relay_free) }, Relay)
+  return setmetatable({ connection = mq, outbox = from, pointer = ffi.gc(out[0], lib.acemq_relay_free) }, Relay)
 end
 
 local function running(self)
@@ -151,20 +151,28 @@ function Relay:wake()
   lib.acemq_relay_wake(running(self))
 end
 
---- Waits until nothing is pending. Raises `timeout`.
+-- A pass counts what it has published at its end, a moment after nothing is pending any more.
+local function await_pass(self)
+  local passes, ends = self:count().passes, loop.now() + 1000
+  self:wake()
+  while self:count().passes == passes and not self.stopped and loop.now() < ends do
+    loop.wait(self.connection, {}, math.min(ends, loop.now() + 2))
+  end
+end
+
+--- Waits until nothing is pending, what another relay has included. Raises `timeout`, and `closed` once it was stopped.
 function Relay:drain(timeout)
   local deadline = loop.deadline(timeout or 30000)
-  while true do
-    local slot = errors.slot()
-    local status = lib.acemq_relay_drain(running(self), 0, slot)
-    local err = status ~= 0 and errors.take(slot) or nil
-    if not err then
-      return
-    elseif err.name ~= "timeout" or loop.now() >= deadline then
-      error(err, 0)
+  self:wake()
+  while self.outbox:count().pending > 0 do -- the library's own drain would hold up the coroutines of this thread
+    if self.stopped then
+      errors.raise("closed", "the relay was stopped")
+    elseif loop.now() >= deadline then
+      errors.raise("timeout", "messages are still pending in the outbox")
     end
     loop.wait(self.connection, {}, math.min(deadline, loop.now() + 10))
   end
+  await_pass(self)
 end
 
 --- What it has done: published, failed, retired, passes.
@@ -178,6 +186,7 @@ end
 --- Takes nothing more, and waits until what is under way is published. Raises `timeout` when something was cut off.
 function Relay:stop(timeout)
   local slot = errors.slot()
+  self.stopped = true
   errors.check(lib.acemq_relay_stop(running(self), options.duration(timeout or 20000, "timeout"), slot), slot)
 end
 
