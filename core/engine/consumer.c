@@ -185,8 +185,27 @@ void ace_consumer_staffing_due(ace_timer *timer)
     ace_consumer_staff(consumer, code, error);
 }
 
+static bool receiver_waits(ace_receiver *receiver)
+{
+    ace_consumer *consumer = ACE_RECORD(receiver, ace_consumer, inbox.receiver);
+    bool waits = ace_inbox_has_waiting(&consumer->inbox);
+    if (waits) {
+        ace_handle_retain(&consumer->handle);
+    }
+    return waits;
+}
+
+static void wake_receiver(ace_receiver *receiver)
+{
+    ace_consumer *consumer = ACE_RECORD(receiver, ace_consumer, inbox.receiver);
+    ace_inbox_tell(&consumer->inbox);
+    ace_consumer_unref(consumer);
+}
+
 void ace_consumer_begin(ace_consumer *consumer)
 {
+    consumer->inbox.receiver = (ace_receiver){.waits = receiver_waits, .wake = wake_receiver};
+    ace_inbox_attach(&consumer->inbox, consumer->loop);
     ace_error *error = NULL;
     ace_code code = ace_inbox_begin(&consumer->inbox, &error);
     ace_consumer_staff(consumer, code, error);
@@ -330,6 +349,7 @@ void ace_consumer_detach(ace_consumer *consumer)
     ace_list left;
     ace_list_init(&left);
     ace_inbox_close(&consumer->inbox, NULL, &left);
+    ace_inbox_detach(&consumer->inbox);
     settle_unseen(&left, ace_settle_drop);
     ace_settle_flush(consumer);
     atomic_store(&consumer->opening, 0);

@@ -1,6 +1,7 @@
 #include "engine/consumer_inbox.h"
 
 #include "engine/delivery_state.h"
+#include "engine/waiter.h"
 #include "engine/worker.h"
 
 #include <errno.h>
@@ -15,12 +16,27 @@ typedef struct cancel_wait {
     bool fired; /* under the inbox's lock */
 } cancel_wait;
 
+/* Who would wait for `arrived`, but has a turn. Under the lock. */
+static void stir_turn(const ace_inbox *inbox)
+{
+    if (inbox->turning != NULL) {
+        ace_loop_stir(inbox->turning);
+    }
+}
+
+static void stir_all(ace_inbox *inbox)
+{
+    ace_condition_broadcast(&inbox->arrived);
+    stir_turn(inbox);
+}
+
 static void cancelled(ace_cancel_watch *watch)
 {
     cancel_wait *wait = ACE_RECORD(watch, cancel_wait, watch);
     ace_mutex_lock(&wait->inbox->mutex);
     wait->fired = true;
     ace_condition_broadcast(wait->condition);
+    stir_turn(wait->inbox);
     ace_mutex_unlock(&wait->inbox->mutex);
 }
 
@@ -99,6 +115,79 @@ ace_code ace_inbox_begin(ace_inbox *inbox, ace_error **error)
     return inbox->pushes ? ace_inbox_staff(inbox, error) : ACE_OK;
 }
 
+/* --- whose turn it is ------------------------------------------------------------------------ */
+
+static bool may_turn(const ace_inbox *inbox)
+{
+    return inbox->loop != NULL && inbox->limit == 1;
+}
+
+void ace_inbox_attach(ace_inbox *inbox, ace_loop *loop)
+{
+    ace_mutex_lock(&inbox->mutex);
+    inbox->loop = loop;
+    ace_mutex_unlock(&inbox->mutex);
+    ace_loop_receive(loop, &inbox->receiver);
+}
+
+void ace_inbox_detach(ace_inbox *inbox)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_loop *loop = inbox->loop;
+    inbox->loop = NULL;
+    ace_mutex_unlock(&inbox->mutex);
+    if (loop != NULL) {
+        ace_loop_end_receive(loop, &inbox->receiver);
+    }
+}
+
+bool ace_inbox_has_waiting(ace_inbox *inbox)
+{
+    ace_mutex_lock(&inbox->mutex);
+    bool waiting = inbox->untold && inbox->idle + inbox->pulling > 0;
+    inbox->untold = false;
+    ace_mutex_unlock(&inbox->mutex);
+    return waiting;
+}
+
+void ace_inbox_tell(ace_inbox *inbox)
+{
+    ace_condition_signal(&inbox->arrived);
+}
+
+typedef struct turn_end {
+    ace_inbox *inbox;
+    const bool *fired;
+} turn_end;
+
+static bool is_turn_over(void *user)
+{
+    const turn_end *end = user;
+    ace_inbox *inbox = end->inbox;
+    ace_mutex_lock(&inbox->mutex);
+    bool over = inbox->closed || !ace_list_empty(&inbox->ready) || inbox->woken > 0 ||
+                inbox->limit != 1 || (end->fired != NULL && *end->fired);
+    ace_mutex_unlock(&inbox->mutex);
+    return over;
+}
+
+bool ace_inbox_wait(ace_inbox *inbox, const bool *fired, int64_t deadline)
+{
+    ace_loop *loop = inbox->loop;
+    if (!may_turn(inbox) || !ace_loop_take_turn(loop)) {
+        return ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+    }
+    turn_end end = {inbox, fired};
+    inbox->turning = loop;
+    ace_mutex_unlock(&inbox->mutex);
+    ace_loop_turn_until(loop, is_turn_over, &end, deadline);
+    ace_mutex_lock(&inbox->mutex);
+    inbox->turning = NULL;
+    return deadline == ACE_NEVER || ace_deadline_after(0) < deadline;
+}
+
+/* --- what comes in --------------------------------------------------------------------------- */
+
 ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error)
 {
     ace_mutex_lock(&inbox->mutex);
@@ -110,8 +199,11 @@ ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **err
     show(inbox);
     bool missing = inbox->pushes && inbox->begun && ace_worker_is_missing(inbox);
     ace_code code = missing ? ace_worker_call(inbox, error) : ACE_OK;
+    bool later =
+        !missing && may_turn(inbox) && ace_loop_is_only_receiver(inbox->loop, &inbox->receiver);
+    inbox->untold = inbox->untold || later;
     ace_mutex_unlock(&inbox->mutex);
-    if (!missing) {
+    if (!missing && !later) {
         ace_condition_signal(&inbox->arrived); /* whoever wakes finds it unlocked */
     }
     return code;
@@ -138,7 +230,7 @@ void ace_inbox_close(ace_inbox *inbox, ace_error *why, ace_list *left)
     }
     ace_list_splice(left, &inbox->ready);
     show(inbox);
-    ace_condition_broadcast(&inbox->arrived);
+    stir_all(inbox);
     ace_condition_broadcast(&inbox->quiet);
     ace_mutex_unlock(&inbox->mutex);
     ace_error_free(why);
@@ -210,7 +302,7 @@ ace_code ace_inbox_set_limit(ace_inbox *inbox, unsigned limit, ace_error **error
     ace_mutex_lock(&inbox->mutex);
     unsigned before = inbox->limit;
     inbox->limit = limit;
-    ace_condition_broadcast(&inbox->arrived);
+    stir_all(inbox);
     bool short_of_hands = inbox->pushes && inbox->begun && !inbox->closed;
     for (unsigned i = before; code == ACE_OK && short_of_hands && i < limit; i++) {
         code = ace_worker_call(inbox, error);
@@ -265,7 +357,7 @@ static ace_code wait_for_one(ace_inbox *inbox, const cancel_wait *wait, int64_t 
         if (!in_time) {
             return ace_fail(error, ACE_TIMEOUT, "no message came in time");
         }
-        in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+        in_time = ace_inbox_wait(inbox, &wait->fired, deadline);
     }
 }
 
@@ -303,7 +395,7 @@ void ace_inbox_wake(ace_inbox *inbox)
     ace_mutex_lock(&inbox->mutex);
     inbox->woken = inbox->pulling > 0 ? inbox->pulling : 1;
     show(inbox);
-    ace_condition_broadcast(&inbox->arrived);
+    stir_all(inbox);
     ace_mutex_unlock(&inbox->mutex);
 }
 

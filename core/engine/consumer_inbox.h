@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "engine/cancel.h"
 #include "engine/delivery.h"
+#include "engine/loop.h"
 #include "engine/work.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,10 @@ typedef struct ace_inbox {
     unsigned idle;       /* of them, those that wait */
     atomic_size_t taken; /* given out and not judged yet; the loop counts it down */
     bool destroyed;      /* the destructor was called, or has no reason to be */
+    ace_receiver receiver;
+    ace_loop *loop;    /* whose turns its only receiver may be lent; NULL: none */
+    ace_loop *turning; /* it is in one */
+    bool untold;       /* of what this turn brought the receiver was not told yet */
 } ace_inbox;
 
 ace_code ace_inbox_init(ace_inbox *inbox, bool pushes, unsigned limit, ace_error **error);
@@ -49,6 +54,15 @@ ace_code ace_inbox_begin(ace_inbox *inbox, ace_error **error);
  * no thread to handle it: ask again with ace_inbox_staff(). */
 ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error);
 ace_code ace_inbox_staff(ace_inbox *inbox, ace_error **error);
+
+/* The loop: whose turns bring what it is given, from here on; `receiver` has its two functions. */
+void ace_inbox_attach(ace_inbox *inbox, ace_loop *loop);
+void ace_inbox_detach(ace_inbox *inbox); /* again is fine */
+/* What these do under the lock. */
+bool ace_inbox_has_waiting(ace_inbox *inbox);
+void ace_inbox_tell(ace_inbox *inbox);
+/* In the place of ace_condition_wait_until(), with the inbox locked. `fired` may be NULL. */
+bool ace_inbox_wait(ace_inbox *inbox, const bool *fired, int64_t deadline);
 
 /* Gives out nothing more from here on, and hands over what nobody took. `why` (taken over) is what
  * pulls answer; NULL: ACE_CLOSED. Again is fine: the first `why` counts. */

@@ -237,7 +237,7 @@ ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *v
     delivery->verdict = *verdict;
     delivery->verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
     ace_delivery_keep(delivery); /* the task's */
-    if (!ace_loop_post(consumer->loop, &delivery->task)) {
+    if (!ace_loop_post_quietly(consumer->loop, &delivery->task)) {
         ace_watch_gone(delivery, "lost");
         ace_delivery_unref(delivery);
         return ace_fail(error, ACE_STALE,

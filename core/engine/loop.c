@@ -23,7 +23,7 @@ static void clock_advanced(void *user)
     ace_loop_stir(user);
 }
 
-static bool push(ace_loop *loop, ace_task *task)
+bool ace_loop_push(ace_loop *loop, ace_task *task)
 {
     ace_task *head = atomic_load(&loop->posted);
     do {
@@ -47,7 +47,7 @@ void ace_loop_wake(ace_loop *loop)
 
 bool ace_loop_post(ace_loop *loop, ace_task *task)
 {
-    bool pushed = push(loop, task);
+    bool pushed = ace_loop_push(loop, task);
     if (pushed) {
         ace_loop_wake(loop);
     }
@@ -64,7 +64,7 @@ void ace_loop_expect(ace_loop *loop)
 bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
 {
     ace_loop_expect(loop);
-    bool pushed = push(loop, task);
+    bool pushed = ace_loop_push(loop, task);
     /* Falling asleep it sees the task, or this sees it asleep. */
     if (pushed && atomic_load(&loop->rest) >= LOOP_ASLEEP) {
         ace_loop_wake(loop);
@@ -282,6 +282,7 @@ ace_code ace_loop_start(const char *name, ace_clock *clock, ace_loop **out, ace_
     loop->now = ace_clock_monotonic(clock);
     ace_list_init(&loop->watches);
     ace_list_init(&loop->deferred);
+    ace_list_init(&loop->receivers);
     ace_code code = ace_semaphore_init(&loop->given, error);
     if (code != ACE_OK) {
         free(loop);

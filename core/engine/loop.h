@@ -7,10 +7,11 @@
  * what was deferred (the flush of output, so that many publishes leave in one write). No callback
  * may block.
  *
- * The turns are the thread's own, but for one case: a thread that waits for what it posted, while
- * nothing else is in hand, is lent them until it has its answer. So a thread that sends one thing
- * after the other writes and reads the socket itself, and no other thread has to wake. "The loop's
- * thread" below is whoever has the turn, and ace_loop_is_current() is true on it.
+ * The turns are the thread's own, but for two cases. A thread that waits for what it posted, while
+ * nothing else is in hand, is lent them until it has its answer; and the only one that waits for
+ * what comes in, until something came. So a thread that sends one thing after the other, or handles
+ * one after the other, writes and reads the socket itself, and no other thread has to wake. "The
+ * loop's thread" below is whoever has the turn, and ace_loop_is_current() is true on it.
  */
 #ifndef ACE_ENGINE_LOOP_H
 #define ACE_ENGINE_LOOP_H
@@ -98,6 +99,30 @@ ace_code ace_loop_wait(ace_loop *loop, struct ace_waiter *waiter, int64_t deadli
 /* The loop's thread: completes the waiter when this turn is over, so that who waited finds nothing
  * in hand any more, and the turn free. */
 void ace_loop_complete(ace_loop *loop, struct ace_waiter *waiter);
+
+/* A consumer's receiver. While it is the loop's only one it is lent the turns as long as it waits,
+ * and so reads from the socket what it handles. The record is the caller's. */
+typedef struct ace_receiver ace_receiver;
+struct ace_receiver {
+    ace_link_node node;
+    /* The end of a turn: whether a thread waits that was not told yet of what came for it. Then
+     * `wake` follows, until which the record stays, whatever another thread does. */
+    bool (*waits)(ace_receiver *receiver);
+    void (*wake)(ace_receiver *receiver);
+};
+/* The loop's thread. */
+void ace_loop_receive(ace_loop *loop, ace_receiver *receiver);
+void ace_loop_end_receive(ace_loop *loop, ace_receiver *receiver); /* fine when it does not */
+bool ace_loop_is_only_receiver(const ace_loop *loop, const ace_receiver *receiver);
+/* The receiver's thread, in the place of waiting. True: it has the turn, and must call
+ * ace_loop_turn_until(), which runs turns until `over(user)`, the deadline of the system's clock,
+ * or until somebody else needs the loop. */
+bool ace_loop_take_turn(ace_loop *loop);
+void ace_loop_turn_until(ace_loop *loop, bool (*over)(void *user), void *user, int64_t deadline);
+/* ace_loop_post() of the thread that asked for the turn last and will again soon: nobody else
+ * is woken for it. Where it does not ask, the loop's thread comes for it in some milliseconds. */
+bool ace_loop_post_quietly(ace_loop *loop, ace_task *task);
+void ace_loop_stir(ace_loop *loop); /* any thread: who has the turn looks about, and asks `over` */
 
 bool ace_loop_is_current(const ace_loop *loop);
 bool ace_loop_is_any_current(void); /* this is the thread of some loop, which may not block */

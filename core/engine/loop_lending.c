@@ -13,7 +13,7 @@
 
 static size_t in_hand(const ace_loop *loop)
 {
-    return loop->in_hand(loop->in_hand_user);
+    return loop->in_hand == NULL ? 0 : loop->in_hand(loop->in_hand_user);
 }
 
 void ace_loop_lend(ace_loop *loop, size_t (*count)(void *user), void *user)
@@ -44,8 +44,7 @@ void ace_loop_complete_all(ace_loop *loop)
     complete_each(answered);
 }
 
-/* From nobody. */
-static bool get_turn(ace_loop *loop, ace_loop_rest state)
+bool ace_loop_get_turn(ace_loop *loop, ace_loop_rest state)
 {
     int nobody = LOOP_FREE;
     return atomic_compare_exchange_strong(&loop->rest, &nobody, state);
@@ -61,13 +60,13 @@ void ace_loop_give(ace_loop *loop)
 /* A thread keeps its turn for long, or nobody has come for one. True: it is this thread's. */
 static bool take_back(ace_loop *loop)
 {
-    if (get_turn(loop, LOOP_AWAKE)) {
+    if (ace_loop_get_turn(loop, LOOP_AWAKE)) {
         atomic_store(&loop->alone, 0);
         return true;
     }
     /* Who gives it back sees this, or this sees that it was given back. */
     atomic_store(&loop->wanted_back, true);
-    return get_turn(loop, LOOP_AWAKE);
+    return ace_loop_get_turn(loop, LOOP_AWAKE);
 }
 
 static void stand_by(ace_loop *loop)
@@ -96,23 +95,31 @@ static bool can_lend(const ace_loop *loop)
            ace_list_empty(&loop->deferred);
 }
 
+/* Until the turn is this thread's again. */
+static void stay_away(ace_loop *loop)
+{
+    stand_by(loop);
+    /* The same as the semaphore says, where only atomics are understood. */
+    (void)atomic_load(&loop->rest);
+    atomic_store(&loop->wanted_back, false);
+}
+
 void ace_loop_end_turn(ace_loop *loop)
 {
     if (!can_lend(loop)) {
         ace_loop_complete_all(loop);
+        if (ace_loop_lend_to_receiver(loop)) {
+            stay_away(loop);
+        }
         return;
     }
     ace_waiter *answered = loop->answered;
     loop->answered = NULL;
     atomic_store(&loop->rest, LOOP_FREE);
     complete_each(answered);
-    if (ace_loop_has_posts(loop) && get_turn(loop, LOOP_HURRIED)) {
-        return;
+    if (!ace_loop_has_posts(loop) || !ace_loop_get_turn(loop, LOOP_HURRIED)) {
+        stay_away(loop);
     }
-    stand_by(loop);
-    /* The same as the semaphore says, where only atomics are understood. */
-    (void)atomic_load(&loop->rest);
-    atomic_store(&loop->wanted_back, false);
 }
 
 /* --- who is lent the turn -------------------------------------------------------------------- */
@@ -130,7 +137,7 @@ bool ace_loop_borrow(ace_loop *loop, bool alone)
         atomic_store(&loop->alone, before + 1);
         return false;
     }
-    return get_turn(loop, LOOP_AWAKE);
+    return ace_loop_get_turn(loop, LOOP_AWAKE);
 }
 
 /* What others have in hand may call back, which the loop's thread is there for. */
@@ -150,7 +157,7 @@ static bool finish_turn(ace_loop *loop)
     return may_keep(loop);
 }
 
-static void give_back(ace_loop *loop, bool for_nobody)
+void ace_loop_give_back(ace_loop *loop, bool for_nobody)
 {
     atomic_fetch_add(&loop->lent, 1);
     if (!for_nobody || in_hand(loop) > 0 || !ace_list_empty(&loop->deferred)) {
@@ -160,7 +167,7 @@ static void give_back(ace_loop *loop, bool for_nobody)
     }
     atomic_store(&loop->rest, LOOP_FREE);
     if ((ace_loop_has_posts(loop) || atomic_load(&loop->wanted_back)) &&
-        get_turn(loop, LOOP_HURRIED)) {
+        ace_loop_get_turn(loop, LOOP_HURRIED)) {
         ace_loop_give(loop);
     }
 }
@@ -205,7 +212,7 @@ ace_code ace_loop_wait(ace_loop *loop, ace_waiter *waiter, int64_t deadline, ace
     }
     ace_loop_set_current(NULL);
     ace_cancel_watch_remove(cancel, &cancelled.watch);
-    give_back(loop, kept && !visited);
+    ace_loop_give_back(loop, kept && !visited);
     if (atomic_load(&cancelled.fired) && !ace_waiter_is_done(waiter)) {
         return ACE_CANCELLED;
     }

@@ -1,6 +1,7 @@
 /*
- * The inside of a loop, shared by loop.c (the turns and whoever posts) and loop_lending.c (who has
- * the turn). Nobody else includes this.
+ * The inside of a loop, shared by loop.c (the turns and whoever posts), loop_lending.c (who has
+ * the turn) and loop_receiving.c (the same for who waits for what comes). Nobody else includes
+ * this.
  *
  * `rest` says who has the turn as well: with LOOP_FREE nobody, and whoever puts another value in
  * its place has it from there on, or gives it to the loop's thread with ace_loop_give(). All that
@@ -51,6 +52,8 @@ struct ace_loop {
     atomic_uint alone;           /* waits in a row that were alone, up to what lending takes */
     atomic_uint lent;            /* how often a thread gave back what it was lent */
     atomic_bool wanted_back;     /* the loop's thread waits until it is given the turn */
+    ace_list receivers;
+    _Atomic(const char *) borrower; /* of the receivers' threads, who asked for the turn last */
 };
 
 /* loop.c; who has the turn. */
@@ -61,13 +64,19 @@ void ace_loop_serve(ace_loop *loop);  /* what that found */
 void ace_loop_take(ace_loop *loop);   /* what was posted, without running it */
 void ace_loop_finish(ace_loop *loop); /* the rest of the turn: tasks, timers, deferred */
 void ace_loop_wake(ace_loop *loop);   /* any thread */
-void ace_loop_stir(ace_loop *loop);   /* any thread: who polls looks about */
+bool ace_loop_push(ace_loop *loop, ace_task *task); /* any thread: without waking */
 bool ace_loop_has_posts(ace_loop *loop);
 
 /* loop_lending.c. */
 void ace_loop_give(ace_loop *loop); /* to the loop's thread; not touched any more after that */
 void ace_loop_complete_all(ace_loop *loop);
+bool ace_loop_get_turn(ace_loop *loop, ace_loop_rest state); /* from nobody */
+/* `for_nobody`: unless the loop's thread has something to do. */
+void ace_loop_give_back(ace_loop *loop, bool for_nobody);
 /* The loop's thread at the end of a turn: returns with the next. */
 void ace_loop_end_turn(ace_loop *loop);
+
+/* loop_receiving.c; the loop's thread at the end of a turn: the turn is the receiver's. */
+bool ace_loop_lend_to_receiver(ace_loop *loop);
 
 #endif

@@ -17,7 +17,7 @@ static ace_delivery *next(ace_inbox *inbox)
     while (!inbox->closed && inbox->workers <= inbox->limit && ace_list_empty(&inbox->ready) &&
            in_time) {
         inbox->idle++;
-        in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+        in_time = ace_inbox_wait(inbox, NULL, deadline);
         inbox->idle--;
     }
     return inbox->closed || inbox->workers > inbox->limit ? NULL : ace_inbox_take_first(inbox);

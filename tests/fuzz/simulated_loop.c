@@ -258,6 +258,49 @@ void ace_loop_complete(ace_loop *loop, ace_waiter *waiter)
     ace_waiter_complete(waiter);
 }
 
+void ace_loop_receive(ace_loop *loop, ace_receiver *receiver)
+{
+    (void)loop;
+    (void)receiver;
+}
+
+void ace_loop_end_receive(ace_loop *loop, ace_receiver *receiver)
+{
+    (void)loop;
+    (void)receiver;
+}
+
+bool ace_loop_is_only_receiver(const ace_loop *loop, const ace_receiver *receiver)
+{
+    (void)loop;
+    (void)receiver;
+    return false;
+}
+
+bool ace_loop_take_turn(ace_loop *loop)
+{
+    (void)loop;
+    return false;
+}
+
+void ace_loop_turn_until(ace_loop *loop, bool (*over)(void *user), void *user, int64_t deadline)
+{
+    (void)loop;
+    (void)over;
+    (void)user;
+    (void)deadline;
+}
+
+bool ace_loop_post_quietly(ace_loop *loop, ace_task *task)
+{
+    return ace_loop_post(loop, task);
+}
+
+void ace_loop_stir(ace_loop *loop)
+{
+    (void)loop;
+}
+
 bool ace_loop_is_current(const ace_loop *loop)
 {
     return current == loop;
