@@ -144,7 +144,7 @@ void ace_inbox_detach(ace_inbox *inbox)
 bool ace_inbox_has_waiting(ace_inbox *inbox)
 {
     ace_mutex_lock(&inbox->mutex);
-    bool waiting = inbox->untold && inbox->idle + inbox->pulling > 0;
+    bool waiting = inbox->untold && inbox->waiting > 0;
     inbox->untold = false;
     ace_mutex_unlock(&inbox->mutex);
     return waiting;
@@ -171,11 +171,22 @@ static bool is_turn_over(void *user)
     return over;
 }
 
+static bool is_early(int64_t deadline)
+{
+    return deadline == ACE_NEVER || ace_deadline_after(0) < deadline;
+}
+
 bool ace_inbox_wait(ace_inbox *inbox, const bool *fired, int64_t deadline)
 {
     ace_loop *loop = inbox->loop;
+    if (!is_early(deadline)) {
+        return false;
+    }
     if (!may_turn(inbox) || !ace_loop_take_turn(loop)) {
-        return ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+        inbox->waiting++;
+        bool in_time = ace_condition_wait_until(&inbox->arrived, &inbox->mutex, deadline);
+        inbox->waiting--;
+        return in_time;
     }
     turn_end end = {inbox, fired};
     inbox->turning = loop;
@@ -183,7 +194,7 @@ bool ace_inbox_wait(ace_inbox *inbox, const bool *fired, int64_t deadline)
     ace_loop_turn_until(loop, is_turn_over, &end, deadline);
     ace_mutex_lock(&inbox->mutex);
     inbox->turning = NULL;
-    return deadline == ACE_NEVER || ace_deadline_after(0) < deadline;
+    return is_early(deadline);
 }
 
 /* --- what comes in --------------------------------------------------------------------------- */

@@ -42,6 +42,7 @@ typedef struct ace_inbox {
     ace_receiver receiver;
     ace_loop *loop;    /* whose turns its only receiver may be lent; NULL: none */
     ace_loop *turning; /* it is in one */
+    unsigned waiting;  /* threads that wait for `arrived` */
     bool untold;       /* of what this turn brought the receiver was not told yet */
 } ace_inbox;
 

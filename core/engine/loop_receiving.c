@@ -66,7 +66,8 @@ void ace_loop_turn_until(ace_loop *loop, bool (*over)(void *user), void *user, i
     ace_loop_finish(loop);
     ace_loop_complete_all(loop);
     bool visited = false;
-    while (!loop->stopping && !visited && !over(user) && is_early(deadline)) {
+    bool is_over = false;
+    while (!loop->stopping && !visited && !(is_over = over(user)) && is_early(deadline)) {
         ace_loop_sleep(loop, deadline);
         ace_loop_serve(loop);
         ace_loop_take(loop);
@@ -75,7 +76,8 @@ void ace_loop_turn_until(ace_loop *loop, bool (*over)(void *user), void *user, i
         ace_loop_complete_all(loop);
     }
     ace_loop_set_current(NULL);
-    ace_loop_give_back(loop, !visited && !loop->stopping);
+    /* Who waited in vain may have better to do than to wait again. */
+    ace_loop_give_back(loop, is_over && !visited && !loop->stopping);
 }
 
 bool ace_loop_post_quietly(ace_loop *loop, ace_task *task)
