@@ -32,6 +32,7 @@ module AceMQ
     # Lends a table to the block.
     def with(hash)
       return yield(nil) if hash.nil? || hash.empty?
+      return yield(hash.pointer) if hash.is_a?(Table)
 
       table = build(hash)
       begin

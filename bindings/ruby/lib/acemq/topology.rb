@@ -105,7 +105,8 @@ module AceMQ
   # @!attribute kind [Symbol] :exchange, :queue or :binding
   # @!attribute state [Symbol] :unknown, :create, :present or :differs
   # @!attribute differing [String] where it differs; "" when it does not
-  Planned = Struct.new(:kind, :state, :name, :type, :exchange, :routing_key, :arguments, :differing, :ours, :theirs)
+  Planned = Struct.new(:kind, :state, :name, :type, :exchange, :routing_key, :arguments, :differing, :ours, :theirs,
+                       :arguments_json)
 
   # The objects of a topology in the order in which they are declared, and how the broker has them.
   class Plan
@@ -140,9 +141,9 @@ module AceMQ
     def read(pointer, index)
       texts = %i[name type exchange routing_key].map { |name| text(pointer, index, name) }
       differences = %i[differing ours theirs].map { |name| text(pointer, index, name) }
-      arguments = Headers.read(Native.acemq_plan_arguments(pointer, index))
+      table = Native.acemq_plan_arguments(pointer, index)
       Planned.new(KINDS[Native.acemq_plan_get_kind(pointer, index)], STATES[Native.acemq_plan_get_state(pointer, index)],
-                  *texts, arguments, *differences)
+                  *texts, Headers.read(table), *differences, table.null? ? "{}" : Table.json_of(table))
     end
 
     def text(pointer, index, name) = Native.text(Native.public_send(:"acemq_plan_#{name}", pointer, index))
