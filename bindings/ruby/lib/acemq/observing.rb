@@ -24,6 +24,9 @@ module AceMQ
   Settlement = Struct.new(:queue, :exchange, :routing_key, :id, :type, :correlation, :outcome, :traceparent, :tracestate,
                           :attempt, :seconds) do
     # @api private
+    # calls: acemq_settlement_queue acemq_settlement_exchange acemq_settlement_routing_key acemq_settlement_id
+    # calls: acemq_settlement_type acemq_settlement_correlation acemq_settlement_outcome acemq_settlement_traceparent
+    # calls: acemq_settlement_tracestate
     def self.read(pointer)
       texts = members.first(9).map { |name| Native.text(Native.public_send(:"acemq_settlement_#{name}", pointer)) }
       new(*texts, Native.acemq_settlement_attempt(pointer), Native.acemq_settlement_microseconds(pointer) / 1e6)

@@ -146,6 +146,8 @@ module AceMQ
                   *texts, Headers.read(table), *differences, table.null? ? "{}" : Table.json_of(table))
     end
 
+    # calls: acemq_plan_name acemq_plan_type acemq_plan_exchange acemq_plan_routing_key acemq_plan_differing acemq_plan_ours
+    # calls: acemq_plan_theirs
     def text(pointer, index, name) = Native.text(Native.public_send(:"acemq_plan_#{name}", pointer, index))
   end
 
