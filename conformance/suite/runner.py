@@ -3,6 +3,7 @@
 import concurrent.futures
 import sys
 import threading
+import traceback
 
 from . import behaviours, judge, play
 from .process import Driver, DriverFailed, Pool
@@ -75,6 +76,9 @@ class Runner:
         recorder = self.recorders(self.url) if behaviour.records else None
         try:
             played = play.play_scenario(behaviour, roles, self.pool, self.url, recorder)
+        except Exception:  # whatever goes wrong with one scenario, the others are played
+            self.report.add(behaviour, kind, judge.Verdict("fail", traceback.format_exc(), []))
+            return
         finally:
             if recorder:
                 recorder.close()
