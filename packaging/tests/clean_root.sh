@@ -14,3 +14,9 @@ gcc publish.c $(pkg-config --cflags --libs acemq) -o with-pkg-config
 cmake -S . -B build
 cmake --build build
 build/application | grep confirmed
+
+for name in publish consume_with_retry replay; do
+    /usr/bin/python3 "/usr/share/doc/python3-acemq/examples/$name.py"
+    ruby "/usr/share/doc/ruby-acemq/examples/$name.rb"
+    luajit "/usr/share/doc/lua-acemq/examples/$name.lua"
+done
