@@ -52,6 +52,10 @@ class _Registered(NamedTuple):
     options: Dict[str, Any]
 
 
+class _Stopped(BaseException):
+    """A signal came while handlers were being started."""
+
+
 class Connection(Queues):
     """A client. Thread-safe. Made by `acemq.connect`; closed by `close`, or by the end of a ``with``."""
 
@@ -68,6 +72,7 @@ class Connection(Queues):
         self._listeners: events.Listeners = []
         self._interceptors: List[Any] = []
         self._started = False
+        self._starting = False
         self._runs = False
         self._failure: Optional[BaseException] = None
         self._listener: Optional[Listener] = None
@@ -202,13 +207,9 @@ class Connection(Queues):
         goes back. What ended a consumer is raised.
         """
         self._runs = True
-        replaced: List[Tuple[int, Any]] = []
+        replaced = self._catch(signals)
         try:
-            self.start()
-            if not self._running:
-                raise StateError("no handler was registered")
-            replaced = self._catch(signals)
-            failure = self._failure or self._messages.get()
+            failure = self._started_and_ended()
             self.drain(drain)
         finally:
             self._runs = False
@@ -218,6 +219,20 @@ class Connection(Queues):
         if failure is not None:
             self._failure = None
             raise failure
+
+    def _started_and_ended(self) -> Optional[BaseException]:
+        """Why it ended. A signal while it starts ends that at once, since it may take as long as the broker likes."""
+        try:
+            self._starting = True
+            self.start()
+            self._starting = False
+        except _Stopped:
+            return None
+        finally:
+            self._starting = False
+        if not self._running:
+            raise StateError("no handler was registered")
+        return self._failure or self._messages.get()
 
     def _catch(self, signals: Iterable[int]) -> List[Tuple[int, Any]]:
         """Only the main thread may have signals."""
@@ -229,6 +244,8 @@ class Connection(Queues):
             seen.append(number)
             if len(seen) > 1:
                 raise KeyboardInterrupt
+            if self._starting:
+                raise _Stopped
             self._messages.put(None)
 
         return [(number, signal.signal(number, caught)) for number in signals]

@@ -82,7 +82,6 @@ class Workers:
 
     def grow_to(self, count: int) -> None:
         """Threads that are too many go by themselves: the library tells them."""
-        self._threads = [thread for thread in self._threads if thread.is_alive()]
         while len(self._threads) < count:
             number = len(self._threads) + 1
             name = f"acemq-{self._source.queue}-{number}"
@@ -96,13 +95,13 @@ class Workers:
         self._source._wake()
 
     def join(self, seconds: float) -> None:
-        for thread in self._threads:
+        for thread in list(self._threads):
             if thread is not threading.current_thread():
                 thread.join(seconds)
 
     @property
     def alive(self) -> bool:
-        return any(thread.is_alive() for thread in self._threads)
+        return bool(self._threads)
 
     def _run(self) -> None:
         handling.source = self._source
@@ -112,6 +111,7 @@ class Workers:
             self._ended(failure)
         finally:
             handling.source = None
+            self._threads.remove(threading.current_thread())
 
     def _loop(self) -> None:
         """The settling of a message that was accepted goes together with taking the next one."""
