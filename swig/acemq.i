@@ -344,7 +344,11 @@ static void end_##NAME(acemq_##NAME *options)
 %owned(acemq_policy_exponential)
 %owned(acemq_table_new)
 %owned(acemq_topology_new)
-%lent(acemq_delivery_envelope, acemq_envelope *)
+%newobject acemq_delivery_envelope;
+%exception acemq_delivery_envelope {
+    $action
+    result = (acemq_envelope *)lending_envelope(arg1, result);
+}
 %lent(acemq_event_settlement, acemq_settlement *)
 %lent(acemq_event_observation, acemq_observation *)
 %copied_table(acemq_delivery_headers)
@@ -365,7 +369,7 @@ static void end_##NAME(acemq_##NAME *options)
 %blocking(acemq_claim_store_remove)
 %blocking(acemq_codec_decode)
 %blocking(acemq_codec_encode)
-%blocking(acemq_connect)
+%connecting(acemq_connect)
 %blocking(acemq_connection_close)
 %blocking(acemq_connection_close_naming)
 %blocking(acemq_consumer_close)

@@ -254,6 +254,31 @@ static const acemq_table *lending_table_copy(const acemq_table *table)
     return copy;
 }
 
+/* The delivery that a filter is asked about on this thread: it is the library's again afterwards.
+ */
+static __thread const acemq_delivery *lending_guest;
+
+static const acemq_delivery *lending_ask_about(const acemq_delivery *delivery)
+{
+    const acemq_delivery *before = lending_guest;
+    lending_guest = delivery;
+    return before;
+}
+
+/* The envelope lies in its delivery; that of a guest is read once more, since nothing can keep a
+ * guest. */
+static const acemq_envelope *lending_envelope(const acemq_delivery *delivery,
+                                              const acemq_envelope *envelope)
+{
+    if (delivery == NULL || delivery != lending_guest) {
+        return (const acemq_envelope *)lending_lend(envelope, delivery);
+    }
+    acemq_envelope *own = NULL;
+    acemq_envelope_read(acemq_delivery_all_headers(delivery), acemq_delivery_routing_key(delivery),
+                        acemq_delivery_property(delivery, ACEMQ_PROPERTY_MESSAGE_ID), &own, NULL);
+    return own;
+}
+
 /* --- structs whose texts lie in a list, or in what was read --- */
 
 /* Most begin with their size, which the call wants to know. */

@@ -344,12 +344,26 @@ SWIGEXPORT void SWIGSTDCALL acemq_csharp_free(void *memory)
 %enddef
 %define %ending(TYPE) %enddef
 %define %blocking(FUNCTION) %enddef
+%define %connecting(FUNCTION) %enddef
 %define %waiting(FUNCTION, ERROR) %enddef
 %define %waiting_for_work(FUNCTION, LEFT, ERROR) %enddef
 
 /* --- the filter of a replay, called on the thread that replays; an exception in it ends the choosing --- */
 
 %define %forget_filter %enddef
+%insert("header") {
+static int filter_in_csharp(const acemq_delivery *delivery, void *user)
+{
+    const acemq_delivery *before = lending_ask_about(delivery);
+    int taken = ((acemq_replay_filter)user)(delivery, NULL);
+    lending_ask_about(before);
+    return taken;
+}
+}
+%typemap(memberin) acemq_replay_filter {
+    arg1->filter = $input == NULL ? NULL : filter_in_csharp;
+    arg1->filter_user = (void *)$input;
+}
 %define %replaying(FUNCTION) %enddef
 %typemap(ctype) acemq_replay_filter "acemq_replay_filter"
 %typemap(imtype, out="global::System.IntPtr") acemq_replay_filter "Filter.Callback"

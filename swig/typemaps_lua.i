@@ -241,6 +241,7 @@ static int integer_at(lua_State *L, int index, lua_Integer least, lua_Integer mo
 /* --- waiting: Lua has one thread; an interrupt of the interpreter's sets a hook, which runs once the wait is over --- */
 
 %define %blocking(FUNCTION) %enddef
+%define %connecting(FUNCTION) %enddef
 %define %slow_free_function(NAME)
 %free_function(NAME)
 %enddef
@@ -289,7 +290,9 @@ static int filter_in_lua(const acemq_delivery *delivery, void *user)
     SWIG_NewPointerObj(L, (void *)delivery, SWIGTYPE_p_acemq_delivery, 0);
     lua_pushvalue(L, -1);
     lua_insert(L, -3);
+    const acemq_delivery *before = lending_ask_about(delivery);
     filter->failed = lua_pcall(L, 1, 1, 0) != LUA_OK;
+    lending_ask_about(before);
     ((swig_lua_userdata *)lua_touserdata(L, -2))->ptr = NULL; /* the delivery is the library's again */
     lua_remove(L, -2);
     if (filter->failed) {

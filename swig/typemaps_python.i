@@ -1,6 +1,7 @@
 /* What Python makes of the ABI: bytes, str, int, None; a tuple where a call answers several things; exceptions. */
 
 %{
+#include "connecting.h"
 #include "waiting.h"
 %}
 
@@ -240,6 +241,26 @@ static PyObject *bytes_object(acemq_bytes bytes)
 }
 %enddef
 
+%define %connecting(FUNCTION)
+%exception FUNCTION {
+    connecting call;
+    int is_done;
+    connecting_begin(&call, FUNCTION, arg1, arg2, arg3, arg4);
+    do {
+        Py_BEGIN_ALLOW_THREADS
+        is_done = connecting_wait(&call);
+        Py_END_ALLOW_THREADS
+        if (!is_done && PyErr_CheckSignals() < 0) {
+            Py_BEGIN_ALLOW_THREADS
+            connecting_abandon(&call);
+            Py_END_ALLOW_THREADS
+            SWIG_fail;
+        }
+    } while (!is_done);
+    result = connecting_end(&call);
+}
+%enddef
+
 %define %waiting_in_slices(FUNCTION, ERROR, CLEAN...)
 %exception FUNCTION {
     waiting_slices slices = waiting_begin(arg2);
@@ -276,7 +297,9 @@ static int filter_in_python(const acemq_delivery *delivery, void *user)
     int taken = 0;
     if (!PyErr_Occurred()) {
         PyObject *proxy = SWIG_NewPointerObj((void *)delivery, SWIGTYPE_p_acemq_delivery, 0);
+        const acemq_delivery *before = lending_ask_about(delivery);
         PyObject *answer = proxy == NULL ? NULL : PyObject_CallFunctionObjArgs((PyObject *)user, proxy, NULL);
+        lending_ask_about(before);
         taken = answer == NULL ? 0 : PyObject_IsTrue(answer) == 1;
         Py_XDECREF(answer);
         if (proxy != NULL) {

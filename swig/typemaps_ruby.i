@@ -6,6 +6,7 @@
 #include <ruby/thread.h>
 
 #include "background.h"
+#include "connecting.h"
 #include "waiting.h"
 %}
 %init %{
@@ -249,7 +250,41 @@ template <typename Call> static void without_gvl(Call call)
         }
     }
 }
+
+static VALUE check_interrupts(VALUE)
+{
+    rb_thread_check_ints();
+    return Qnil;
+}
+
+/* An interrupt leaves nothing of the connection. */
+static acemq_status connect_without_gvl(connecting *call)
+{
+    int is_done = 0, interrupted = 0;
+    while (!is_done && !interrupted) {
+        rb_thread_call_without_gvl2(
+            [](void *data) -> void * { return (void *)(size_t)connecting_wait((connecting *)data); }, call,
+            RUBY_UBF_IO, NULL);
+        rb_protect(check_interrupts, Qnil, &interrupted);
+        pthread_mutex_lock(&call->mutex);
+        is_done = call->is_done;
+        pthread_mutex_unlock(&call->mutex);
+    }
+    if (interrupted) {
+        connecting_abandon(call);
+        rb_jump_tag(interrupted);
+    }
+    return connecting_end(call);
+}
 %}
+
+%define %connecting(FUNCTION)
+%exception FUNCTION {
+    connecting call;
+    connecting_begin(&call, FUNCTION, arg1, arg2, arg3, arg4);
+    result = connect_without_gvl(&call);
+}
+%enddef
 
 %define %blocking(FUNCTION)
 %exception FUNCTION {
@@ -303,7 +338,9 @@ static void *filter_with_gvl(void *given)
     ruby_filter *filter = (ruby_filter *)given;
     volatile VALUE proxy = SWIG_NewPointerObj((void *)filter->delivery, SWIGTYPE_p_acemq_delivery, 0);
     filter->proxy = proxy;
+    const acemq_delivery *before = lending_ask_about(filter->delivery);
     rb_protect(ask_filter, (VALUE)filter, &filter->failed);
+    lending_ask_about(before);
     DATA_PTR(proxy) = NULL; /* the delivery is the library's again */
     return NULL;
 }

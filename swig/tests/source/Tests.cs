@@ -271,9 +271,14 @@ internal static class Tests {
     Raises<KeyNotFoundException>(() => Mq.Replay(mq, Queue, refusing));
     Same(asked, 1);
     Same(Mq.DeliveryBody(kept).Length, 0);
+    var envelopes = new List<Envelope>();
     var result = Mq.Replay(mq, Queue, new ReplayOptions {
-      Filter = delivery => Mq.EnvelopeId(Mq.DeliveryEnvelope(delivery)) != "1"
+      Filter = delivery => {
+        envelopes.Add(Mq.DeliveryEnvelope(delivery));
+        return Mq.EnvelopeId(envelopes.Last()) != "1";
+      }
     });
+    Same(string.Join(" ", envelopes.Select(Mq.EnvelopeId)), "0 1 2");
     Same(result.Replayed, 2UL);
     Same(result.Left, 1UL);
   }
