@@ -147,8 +147,8 @@ static ace_code write_claim_frame(acemq_claim_frame frame, ace_bytes rest, ace_b
         if (!ace_claim_key_valid(rest)) {
             ace_fail(error, ACE_INVALID_ARGUMENT,
                      "rest is no key: letters, digits and . _ - are allowed, at most %d bytes",
-                     ACE_CLAIM_KEY_MAX);
-            ace_error_field(error, "rest", ACE_CLAIM_KEY_MAX);
+                     ACE_CLAIM_CHECK_KEY_MAX);
+            ace_error_field(error, "rest", ACE_CLAIM_CHECK_KEY_MAX);
             return ACE_INVALID_ARGUMENT;
         }
         written = ace_claim_frame_stored(out, rest);

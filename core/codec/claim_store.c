@@ -42,13 +42,13 @@ void ace_claim_store_release(ace_claim_store *store)
     free(store);
 }
 
-static ace_code copy_key(ace_bytes key, char copy[ACE_CLAIM_KEY_MAX + 1], ace_error **error)
+static ace_code copy_key(ace_bytes key, char copy[ACE_CLAIM_CHECK_KEY_MAX + 1], ace_error **error)
 {
     if (!ace_claim_key_valid(key)) {
         ace_fail(error, ACE_INVALID_ARGUMENT,
                  "key is not one: 1 to %d letters, digits and . _ -, the first a letter or a digit",
-                 ACE_CLAIM_KEY_MAX);
-        ace_error_field(error, "key", ACE_CLAIM_KEY_MAX);
+                 ACE_CLAIM_CHECK_KEY_MAX);
+        ace_error_field(error, "key", ACE_CLAIM_CHECK_KEY_MAX);
         return ACE_INVALID_ARGUMENT;
     }
     memcpy(copy, key.data, key.length);
@@ -73,7 +73,7 @@ static ace_code pass_on(const char *call, ace_code code, ace_error *reason, ace_
 ace_code ace_claim_store_put(ace_claim_store *store, ace_bytes key, ace_bytes object,
                              ace_error **error)
 {
-    char copy[ACE_CLAIM_KEY_MAX + 1];
+    char copy[ACE_CLAIM_CHECK_KEY_MAX + 1];
     ace_code code = copy_key(key, copy, error);
     if (code != ACE_OK) {
         return code;
@@ -86,7 +86,7 @@ ace_code ace_claim_store_put(ace_claim_store *store, ace_bytes key, ace_bytes ob
 ace_code ace_claim_store_get(ace_claim_store *store, ace_bytes key, ace_buffer *object,
                              ace_error **error)
 {
-    char copy[ACE_CLAIM_KEY_MAX + 1];
+    char copy[ACE_CLAIM_CHECK_KEY_MAX + 1];
     ace_code code = copy_key(key, copy, error);
     if (code != ACE_OK) {
         return code;
@@ -102,7 +102,7 @@ ace_code ace_claim_store_get(ace_claim_store *store, ace_bytes key, ace_buffer *
 
 ace_code ace_claim_store_remove(ace_claim_store *store, ace_bytes key, ace_error **error)
 {
-    char copy[ACE_CLAIM_KEY_MAX + 1];
+    char copy[ACE_CLAIM_CHECK_KEY_MAX + 1];
     ace_code code = copy_key(key, copy, error);
     if (code != ACE_OK) {
         return code;

@@ -23,7 +23,8 @@ static bool is_letter_or_digit(uint8_t byte)
 
 bool ace_claim_key_valid(ace_bytes key)
 {
-    if (key.length == 0 || key.length > ACE_CLAIM_KEY_MAX || !is_letter_or_digit(key.data[0])) {
+    if (key.length == 0 || key.length > ACE_CLAIM_CHECK_KEY_MAX ||
+        !is_letter_or_digit(key.data[0])) {
         return false;
     }
     for (size_t i = 1; i < key.length; i++) {

@@ -6,8 +6,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
-#define ACE_CLAIM_FRAME_LENGTH 3
-#define ACE_CLAIM_KEY_MAX      128
+#define ACE_CLAIM_FRAME_LENGTH  3
+#define ACE_CLAIM_CHECK_KEY_MAX 128
 
 typedef enum ace_claim_kind {
     ACE_CLAIM_UNFRAMED, /* the whole body is the delegate's; an unknown kind byte too */

@@ -20,11 +20,13 @@ typedef struct postgres_outbox {
 
 typedef char number_text[NUMBER_SIZE];
 
-/* Read back in this order. */
+/* Read back in this order. A table may hold times that are infinite, which no number is. */
 #define ROW                                                                                        \
     "id, exchange_name, routing_key, content_type, body, body_encoding, headers, "                 \
-    "(extract(epoch FROM created_at) * 1000000)::bigint, attempts, coalesce(last_error, ''), "     \
-    "coalesce(locked_by, ''), coalesce((extract(epoch FROM locked_until) * 1000)::bigint, 0)"
+    "(extract(epoch FROM CASE WHEN isfinite(created_at) THEN created_at ELSE now() END) * "        \
+    "1000000)::bigint, attempts, coalesce(last_error, ''), coalesce(locked_by, ''), CASE WHEN "    \
+    "isfinite(locked_until) THEN (extract(epoch FROM locked_until) * 1000)::bigint WHEN "          \
+    "locked_until > now() THEN 9223372036854775807 ELSE 0 END"
 #define ORDERED " ORDER BY created_at, id COLLATE \"C\""
 
 static postgres_outbox *of(ace_outbox *outbox)
@@ -211,7 +213,8 @@ static ace_code count_rows(ace_outbox *outbox, int64_t deadline, ace_outbox_coun
             "SELECT count(*) FILTER (WHERE published_at IS NULL AND attempts < $1::int), count(*) "
             "FILTER (WHERE published_at IS NULL AND attempts >= $1::int), count(published_at), "
             "coalesce(greatest(0, extract(epoch FROM now() - min(created_at) FILTER (WHERE "
-            "published_at IS NULL AND attempts < $1::int)) * 1000)::bigint, 0) FROM {table}",
+            "published_at IS NULL AND attempts < $1::int AND isfinite(created_at))) * "
+            "1000)::bigint, 0) FROM {table}",
             values, 1, deadline, &answer, error);
     if (code == ACE_OK) {
         counts->pending = (uint64_t)ace_postgres_number(&answer, 0, 0);

@@ -78,6 +78,32 @@ START_TEST(a_key_of_256_bytes_in_the_table_holds_up_nobody)
 }
 END_TEST
 
+START_TEST(a_time_that_is_infinite_in_the_table_holds_up_nobody)
+{
+    trial t;
+    fixture f;
+    trial_begin(&t, TRIAL_MEMORY);
+    open_outbox(&f, POSTGRES);
+    const char *queue = trial_queue(&t, "infinite", ACEMQ_QUEUE_CLASSIC);
+    const char *times[] = {"infinity", "-infinity"};
+    for (int i = 0; i < 2; i++) {
+        char statement[400];
+        snprintf(statement, sizeof statement,
+                 "INSERT INTO %s VALUES ('%s', '', '%s', '', 'b', 'utf-8', '{}', '%s')", f.table,
+                 times[i], queue, times[i]);
+        postgres_must(statement);
+    }
+    ck_assert_uint_eq(count(&f).pending, 2);
+    acemq_relay *relay = start(t.mq, f.outbox);
+    trial_must(acemq_relay_drain(relay, PATIENCE, trial_error()));
+    trial_wait_ready(&t, queue, 2, PATIENCE);
+    ck_assert_uint_eq(count(&f).published, 2);
+    acemq_relay_free(relay);
+    close_outbox(&f);
+    trial_end(&t);
+}
+END_TEST
+
 START_TEST(a_store_that_is_down_for_a_while_loses_nothing)
 {
     trial t;
@@ -117,6 +143,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, two_relays_share_a_store_and_publish_each_message_once, LMDB, KINDS);
+    tcase_add_test(all, a_time_that_is_infinite_in_the_table_holds_up_nobody);
     tcase_add_test(all, a_key_of_256_bytes_in_the_table_holds_up_nobody);
     tcase_add_test(all, a_store_that_is_down_for_a_while_loses_nothing);
     suite_add_tcase(suite, all);
