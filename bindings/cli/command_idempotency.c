@@ -3,6 +3,7 @@
 #include "options.h"
 #include "output.h"
 #include "signals.h"
+#include "store.h"
 
 #include <acemq/idempotency.h>
 #include <acemq/time.h>
@@ -138,6 +139,9 @@ static int run(const cli_call *call)
         }
         acemq_idempotency *store = NULL;
         acemq_error *error = NULL;
+        if (!cli_store_is_there(call->arguments[1])) {
+            return CLI_FAILED;
+        }
         if (acemq_idempotency_open(call->arguments[1], &options, &store, &error) != ACEMQ_OK) {
             return cli_fail(error);
         }

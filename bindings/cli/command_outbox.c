@@ -4,6 +4,7 @@
 #include "message_options.h"
 #include "options.h"
 #include "output.h"
+#include "store.h"
 
 #include <acemq/outbox.h>
 
@@ -220,6 +221,9 @@ static int run_action(const cli_call *call,
     acemq_outbox_options options = ACEMQ_OUTBOX_OPTIONS_INIT;
     options.name = settings.table;
     options.timeout = settings.timeout;
+    if (action != add && !cli_store_is_there(call->arguments[1])) {
+        return CLI_FAILED;
+    }
     if (acemq_outbox_open(call->arguments[1], &options, &outbox, &error) != ACEMQ_OK) {
         return cli_fail(error);
     }

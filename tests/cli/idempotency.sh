@@ -97,6 +97,7 @@ none_is_lost_to_a_killed_owner() {
 
 a_store_that_cannot_be_opened() {
     run 1 consume "$queue" --idempotency "lmdb:$scratch/no/such/folder" && err_has "no/such/folder" &&
+        run 1 idempotency size "lmdb:$scratch/mistyped" && err_has "no store at" && [[ ! -e $scratch/mistyped ]] &&
         run 1 idempotency size postgresql://u:secret@127.0.0.1:1/x --timeout 300ms --json && err_has unreachable &&
         lacks "$scratch/err" secret
 }

@@ -63,6 +63,7 @@ used_wrongly() {
     run 2 outbox list "$store" && run 2 outbox add "$store" && run 2 outbox add "$store" q --key k &&
         run 2 outbox pending "$store" q && run 2 outbox add "$store" q --header nothing --body x &&
         run 2 relay "$store" --lease 10ms && run 2 relay "$store" --batch 1001 &&
+        run 1 outbox pending "$store" && err_has "no store at" && [[ ! -e ${store#lmdb:} ]] &&
         run 1 outbox pending redis://u:secret@h && err_has "invalid_argument" && ! grep -q secret "$scratch/err" &&
         run 1 relay lmdb:/nowhere/at/all/store && err_has /nowhere/at/all
 }
