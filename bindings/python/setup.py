@@ -29,9 +29,11 @@ class WithLibrary(build_py):
         if not self.editable_mode:
             folder = pathlib.Path(self.build_lib) / "acemq"
             folder.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(BUILD / "lib" / soname(), folder / soname())
+            made = folder / (soname() + ".new")
+            shutil.copyfile(BUILD / "lib" / soname(), made)
             if "ACEMQ_STRIP" in os.environ:
-                subprocess.run(["strip", "--strip-unneeded", folder / soname()], check=True)
+                subprocess.run(["strip", "--strip-unneeded", made], check=True)
+            made.replace(folder / soname())  # a program that has the old one loaded keeps it
 
 
 setup(

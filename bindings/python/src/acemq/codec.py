@@ -32,16 +32,18 @@ class Codec:
 
     #: the library's codec where that changes what encode() gives
     _wrapping: Any = None
+    _kept: Any = None
+    _user: Any = None
 
     def _native(self) -> Any:
         """The library's codec that a consumer is given."""
-        if "_kept" not in self.__dict__:
-            self.__dict__["_user"] = ffi.new_handle(self)
+        if self._kept is None:
+            self._user = ffi.new_handle(self)
             out = ffi.new("acemq_codec **")
             name = text(type(self).__name__, "codec")
-            checked(lib.acemq_codec_new, name, lib.acemq_py_decode, self.__dict__["_user"], ffi.NULL, out)
-            self.__dict__["_kept"] = ffi.gc(out[0], lib.acemq_codec_free)
-        return self.__dict__["_kept"]
+            checked(lib.acemq_codec_new, name, lib.acemq_py_decode, self._user, ffi.NULL, out)
+            self._kept = ffi.gc(out[0], lib.acemq_codec_free)
+        return self._kept
 
     def _decoded(self, view: Any, content_type: Callable[[], str]) -> Any:
         """The payload of what the library hands over."""
