@@ -38,7 +38,7 @@ def judge_instead(played, fault, quirk):
         return Verdict("fail", f"the quirk names {', '.join(sorted(missing))}, which was not reached", played)
     for step in played:
         if step.name in instead:
-            wrong = matching.answer_faults(instead[step.name], step.answer)
+            wrong = matching.answer_faults(step.instead or instead[step.name], step.answer)
             if wrong:
                 return Verdict("fail", f"{step.name}: not as the quirk says: {wrong[0]}", played)
         elif step.faults:

@@ -73,13 +73,17 @@ class Runner:
         if self.until_failure and self.report.failed():
             return
         roles = {"this": kind, "libacemq": self.named["c"], "cli": self.named["cli"]}
+        quirk = quirks.of(behaviour)
+        if quirk and quirk.get("played") is False:
+            self.report.add(behaviour, kind, judge.Verdict("quirk", quirk["reason"], [], quirk["section"]))
+            return
         recorder = self.recorders(self.url) if behaviour.records else None
         try:
-            played = play.play_scenario(behaviour, roles, self.pool, self.url, recorder)
+            played = play.play_scenario(behaviour, roles, self.pool, self.url, recorder, (quirk or {}).get("instead"))
         except Exception:  # whatever goes wrong with one scenario, the others are played
             self.report.add(behaviour, kind, judge.Verdict("fail", traceback.format_exc(), []))
             return
         finally:
             if recorder:
                 recorder.close()
-        self.report.add(behaviour, kind, judge.judge(behaviour, played, quirks.of(behaviour)))
+        self.report.add(behaviour, kind, judge.judge(behaviour, played, quirk))
