@@ -19,7 +19,7 @@ def main(url="memory://example", store="memory:"):
         print(f"{outbox.count()['pending']} orders are written, and not published yet")
         with mq.relay(outbox) as relay:
             relay.drain("10s")
-            print(f"the relay published {relay.count()['published']} orders")
+        print(f"the relay published {relay.count()['published']} orders")  # what it counts is whole once it has stopped
 
 
 main(*sys.argv[1:])

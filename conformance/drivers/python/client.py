@@ -279,7 +279,7 @@ def outbox_enqueue(given):
 def outbox_relay(given):
     with client().relay(acemq.Outbox(given["store"])) as relay:
         relay.drain(WAIT)
-        return {"published": relay.count()["published"]}
+    return {"published": relay.count()["published"]}  # whole once it has stopped
 
 
 CONSUME = "retry codec script until"
