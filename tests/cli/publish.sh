@@ -204,6 +204,7 @@ answers_no_more() {
     echo one >&9
     await 20 holds_one q "$url" >"$scratch/ignored" 2>&1
     kill -STOP "$broker"
+    await 20 stands_still "$broker" || return
     began=$SECONDS
     echo two >&9
     exec 9>&-
@@ -212,6 +213,11 @@ answers_no_more() {
     kill -CONT "$broker"
     kill "$broker"
     ((status == 1 && began <= 4)) && json "$scratch/told" 'd["confirmed"] == 1 and d["unknown"] == 1'
+}
+
+# A signal that stops a process reaches its threads one after the other, and on a busy machine not at once.
+stands_still() {
+    ! cat "/proc/$1/task/"*/stat | grep -vqE '^[0-9]+ \(.*\) T '
 }
 
 holds_one() {
