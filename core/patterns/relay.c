@@ -22,6 +22,7 @@ struct acemq_relay {
     ace_condition changed;
     ace_relay_counts counts;
     bool woken;
+    bool passing; /* a pass is under way */
     bool stopping;
     bool ended; /* the thread has left */
 };
@@ -73,6 +74,7 @@ static void end_pass(ace_relay *relay, const ace_relay_counts *counts)
     relay->counts.failed += counts->failed;
     relay->counts.retired += counts->retired;
     relay->counts.passes++;
+    relay->passing = false;
     ace_condition_broadcast(&relay->changed);
 }
 
@@ -83,6 +85,7 @@ static void run(void *user)
     ace_mutex_lock(&relay->mutex);
     while (!relay->stopping) {
         relay->woken = false;
+        relay->passing = true;
         ace_mutex_unlock(&relay->mutex);
         ace_relay_pass pass = {.connection = relay->connection,
                                .outbox = relay->outbox,
@@ -292,11 +295,25 @@ static bool wait_a_little(ace_relay *relay, int64_t deadline)
     return runs;
 }
 
+/* The pass that published the last row has marked it before it counts it. */
+static void await_count(ace_relay *relay, int64_t deadline)
+{
+    ace_mutex_lock(&relay->mutex);
+    uint64_t passes = relay->counts.passes;
+    while (relay->passing && relay->counts.passes == passes &&
+           ace_condition_wait_until(&relay->changed, &relay->mutex, deadline)) {
+    }
+    ace_mutex_unlock(&relay->mutex);
+}
+
 ace_code ace_relay_drain(ace_relay *relay, int64_t deadline, ace_cancel *cancel, ace_error **error)
 {
     for (bool runs = true;; runs = wait_a_little(relay, deadline)) {
         ace_outbox_counts counts;
         ace_code code = ace_outbox_count(relay->outbox, deadline, &counts, error);
+        if (code == ACE_OK && counts.pending == 0) {
+            await_count(relay, deadline);
+        }
         if (code != ACE_OK || counts.pending == 0) {
             return code;
         }

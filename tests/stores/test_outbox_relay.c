@@ -78,6 +78,29 @@ START_TEST(a_key_of_256_bytes_in_the_table_holds_up_nobody)
 }
 END_TEST
 
+START_TEST(what_a_drain_waited_for_is_counted)
+{
+    unsigned rounds = _i == MEMORY ? 2000 : 50;
+    trial t;
+    fixture f;
+    trial_begin(&t, TRIAL_MEMORY);
+    open_outbox(&f, _i);
+    const char *queue = trial_queue(&t, "counted", ACEMQ_QUEUE_CLASSIC);
+    acemq_relay *relay = start(t.mq, f.outbox);
+    for (unsigned round = 1; round <= rounds; round++) {
+        acemq_message *message = acemq_message_text("x");
+        trial_must(
+            acemq_outbox_enqueue(f.outbox, "", queue, message, PATIENCE, NULL, trial_error()));
+        acemq_message_free(message);
+        trial_must(acemq_relay_drain(relay, PATIENCE, trial_error()));
+        ck_assert_uint_eq(published_by(relay), round);
+    }
+    acemq_relay_free(relay);
+    close_outbox(&f);
+    trial_end(&t);
+}
+END_TEST
+
 START_TEST(a_time_that_is_infinite_in_the_table_holds_up_nobody)
 {
     trial t;
@@ -143,6 +166,7 @@ int main(void)
     TCase *all = tcase_create("all");
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, two_relays_share_a_store_and_publish_each_message_once, LMDB, KINDS);
+    tcase_add_loop_test(all, what_a_drain_waited_for_is_counted, MEMORY, KINDS);
     tcase_add_test(all, a_time_that_is_infinite_in_the_table_holds_up_nobody);
     tcase_add_test(all, a_key_of_256_bytes_in_the_table_holds_up_nobody);
     tcase_add_test(all, a_store_that_is_down_for_a_while_loses_nothing);
