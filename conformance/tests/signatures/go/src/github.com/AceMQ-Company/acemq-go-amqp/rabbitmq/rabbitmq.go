@@ -1,0 +1,2 @@
+// Package rabbitmq is imported for its registration alone.
+package rabbitmq
