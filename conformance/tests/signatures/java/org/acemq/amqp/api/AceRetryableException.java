@@ -1,0 +1,7 @@
+package org.acemq.amqp.api;
+
+public class AceRetryableException extends AceMqException {
+    public AceRetryableException(String message) {
+        super(message);
+    }
+}

@@ -1,0 +1,5 @@
+package org.acemq.amqp.api;
+
+public final class PublishResult {
+    public native String messageId();
+}

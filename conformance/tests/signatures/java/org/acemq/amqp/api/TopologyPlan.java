@@ -1,0 +1,4 @@
+package org.acemq.amqp.api;
+
+public final class TopologyPlan {
+}
