@@ -1,3 +1,4 @@
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.CountDownLatch;
@@ -40,6 +41,7 @@ final class Run {
             await();
         } finally {
             closing.countDown();
+            consumer.drain(Duration.ofSeconds(20));
             consumer.close();
         }
         return answer(consumer);

@@ -1,5 +1,7 @@
 package org.acemq.amqp.core;
 
+import java.time.Duration;
+
 public interface MessageConsumer extends AutoCloseable {
     long acknowledged();
 
@@ -10,6 +12,8 @@ public interface MessageConsumer extends AutoCloseable {
     long deadLettered();
 
     long duplicates();
+
+    boolean drain(Duration timeout);
 
     @Override
     void close();
