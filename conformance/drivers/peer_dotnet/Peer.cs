@@ -241,7 +241,7 @@ sealed class Peer
     /// <summary>What acemq_error_name() calls a failure of the peer, or the nearest to it.</summary>
     static string Named(Exception failure)
     {
-        if (failure is FormatException) return "parse";
+        if (failure is FormatException || failure is OverflowException) return "parse";
         if (failure is OperationCanceledException) return "timeout";
         if (failure.Message.Contains("matched no queue")) return "unroutable";
         if (failure.Message.Contains("reserved namespace")) return "reserved_header";

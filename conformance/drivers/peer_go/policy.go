@@ -35,7 +35,7 @@ func duration(given string) (time.Duration, error) {
 	}
 	found := written.FindStringSubmatch(given)
 	if found == nil {
-		return 0, fmt.Errorf("parse: %q is no duration", given)
+		return 0, fmt.Errorf("%q is no duration", given)
 	}
 	count, err := strconv.ParseInt(found[1], 10, 64)
 	return time.Duration(count) * units[found[2]], err
@@ -46,20 +46,28 @@ func parsePolicy(given interface{}) (acemq.RetryPolicy, error) {
 	if given == nil {
 		return acemq.NoRetry(), nil
 	}
-	start := factory.FindStringSubmatch(text(given))
+	policy, err := policyFrom(text(given))
+	if err == nil {
+		err = policy.Validate()
+	}
+	if err != nil {
+		return acemq.RetryPolicy{}, fmt.Errorf("parse: %w", err)
+	}
+	return policy, nil
+}
+
+func policyFrom(given string) (acemq.RetryPolicy, error) {
+	start := factory.FindStringSubmatch(given)
 	if start == nil {
-		return acemq.RetryPolicy{}, fmt.Errorf("parse: %q is no policy", text(given))
+		return acemq.RetryPolicy{}, fmt.Errorf("%q is no policy", given)
 	}
 	policy, err := made(start[1], strings.Split(start[2], ","))
-	for _, each := range suffix.FindAllStringSubmatch(text(given)[len(start[0]):], -1) {
+	for _, each := range suffix.FindAllStringSubmatch(given[len(start[0]):], -1) {
 		if err == nil {
 			policy, err = adjusted(policy, each[1], each[2])
 		}
 	}
-	if err != nil {
-		return acemq.RetryPolicy{}, err
-	}
-	return policy, policy.Validate()
+	return policy, err
 }
 
 func made(kind string, given []string) (acemq.RetryPolicy, error) {
@@ -67,7 +75,7 @@ func made(kind string, given []string) (acemq.RetryPolicy, error) {
 		return acemq.NoRetry(), nil
 	}
 	if wanted := map[string]int{"fixed": 2, "exponential": 3}[kind]; len(given) != wanted {
-		return acemq.RetryPolicy{}, fmt.Errorf("parse: %s takes %d arguments", kind, wanted)
+		return acemq.RetryPolicy{}, fmt.Errorf("%s takes %d arguments", kind, wanted)
 	}
 	attempts, err := strconv.Atoi(strings.TrimSpace(given[0]))
 	if err != nil {

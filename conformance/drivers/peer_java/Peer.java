@@ -260,7 +260,7 @@ final class Peer {
 
     /** What acemq_error_name() calls a failure of the peer, or the nearest to it. */
     private static String named(Exception failure) {
-        if (failure instanceof Policies.ParseFailed) {
+        if (failure instanceof Policies.ParseFailed || failure instanceof NumberFormatException) {
             return "parse";
         }
         if (failure instanceof TimeoutException) {
