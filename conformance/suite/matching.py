@@ -103,6 +103,8 @@ MATCHERS = {
 
 def answer_faults(expected, answer):
     """`expected` is {"ok": …} or {"error": name or object}."""
+    if answer is None:
+        return ["nothing was answered"]
     if "ok" in expected:
         if "ok" not in answer:
             return [f"answered {brief(answer)}, expected a result"]

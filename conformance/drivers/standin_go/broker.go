@@ -21,6 +21,7 @@ type broker struct {
 	connection *amqp.Connection
 	publishing *amqp.Channel
 	returned   chan amqp.Return
+	confirmed  chan amqp.Confirmation
 }
 
 func open(url string, timeout time.Duration) (*broker, error) {
@@ -36,7 +37,8 @@ func open(url string, timeout time.Duration) (*broker, error) {
 		_ = connection.Close()
 		return nil, err
 	}
-	return &broker{connection, channel, channel.NotifyReturn(make(chan amqp.Return, 16))}, nil
+	return &broker{connection, channel, channel.NotifyReturn(make(chan amqp.Return, 16)),
+		channel.NotifyPublish(make(chan amqp.Confirmation, 16))}, nil
 }
 
 func declaredExchange(name, kind string) object {
@@ -170,12 +172,11 @@ func declareOne(channel *amqp.Channel, step object) error {
 
 // publish waits for the confirm. The peer is mandatory on hops and replays, and not by itself when it publishes (16.4).
 func (b *broker) publish(exchange, key string, mandatory bool, message amqp.Publishing) error {
-	waiting, err := b.publishing.PublishWithDeferredConfirmWithContext(
-		context.Background(), exchange, key, mandatory, false, message)
-	if err != nil {
+	if err := b.publishing.PublishWithContext(context.Background(), exchange, key, mandatory, false, message); err != nil {
 		return err
 	}
-	if !waiting.Wait() {
+	// Not the deferred confirmation: this client makes it after it sent, and never tells of a confirm that was faster.
+	if !(<-b.confirmed).Ack {
 		return errors.New("not confirmed")
 	}
 	select {
