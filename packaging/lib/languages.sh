@@ -1,11 +1,12 @@
 # What packaging/test runs of the languages that call the library, of the conformance suite, and of the packages: the
 # scripts that lie in their folders, each with a RabbitMQ and a PostgreSQL of the component's own.
-# shellcheck shell=bash disable=SC2046,SC2154
+# shellcheck shell=bash disable=SC2034,SC2046,SC2154
 
-# run_scripts_of COMPONENT FOLDER TITLE
+# run_scripts_of COMPONENT FOLDER TITLE [SLOWNESS]: those that build and start many programs of others take longer
 run_scripts_of() {
     [[ -n $(scripts_in "$2") ]] || return 0
     begin "$3" "$1" "$build"
+    slowness=${4:-1}
     begin_broker && begin_postgres || return
     run_broker_scripts $(scripts_in "$2")
 }
@@ -27,9 +28,9 @@ component_swig() {
 }
 
 component_conformance() {
-    run_scripts_of conformance conformance/tests "the conformance suite"
+    run_scripts_of conformance conformance/tests "the conformance suite" 3
 }
 
 component_packages() {
-    run_scripts_of packages packaging/tests "the packages and the gate of the ABI"
+    run_scripts_of packages packaging/tests "the packages and the gate of the ABI" 3
 }
