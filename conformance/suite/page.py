@@ -13,13 +13,15 @@ SIGNS = {"pass": "", "quirk": "q", "fail": "✗"}
 
 
 class Texts:
-    """Each text once: many drivers answer the same."""
+    """Each text once: many drivers answer the same. None has the login of the broker."""
 
-    def __init__(self):
-        self.texts, self.numbers = [], {}
+    def __init__(self, login):
+        self.login, self.texts, self.numbers = login, [], {}
 
     def number(self, value):
         text = QUEUE_OF_A_RUN.sub("cf.queue", json.dumps(value, ensure_ascii=False))
+        if self.login:
+            text = text.replace(f"//{self.login}@", "//")
         if text not in self.numbers:
             self.numbers[text] = len(self.texts)
             self.texts.append(text)
@@ -85,7 +87,7 @@ def embedded(value):
 
 
 def as_html(report):
-    texts, counts = Texts(), report.counts()
+    texts, counts = Texts(report.login), report.counts()
     found = evidence(report, texts)
     about = {behaviour.name: [behaviour.title, behaviour.section] for behaviour in report.behaviours}
     parts = {

@@ -4,8 +4,10 @@ import threading
 
 
 class Report:
-    def __init__(self, behaviours, kinds):
+    def __init__(self, behaviours, kinds, url=""):
         self.behaviours, self.kinds = behaviours, kinds
+        # User and password of the broker, which no evidence may show.
+        self.login = url.partition("//")[2].rpartition("@")[0]
         self.verdicts, self.lock = {}, threading.Lock()
         # What is wrong with no behaviour of its own.
         self.faults = []

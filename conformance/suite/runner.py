@@ -15,7 +15,7 @@ DRIVERS_AT_ONCE = 2
 
 class Runner:
     def __init__(self, wanted, kinds, all_kinds, url, recorders=None, until_failure=False):
-        self.report = Report(wanted, kinds)
+        self.report = Report(wanted, kinds, url or "")
         self.named = {kind.name: kind for kind in all_kinds}
         self.url, self.recorders, self.until_failure = url, recorders, until_failure
         self.pool, self.building = Pool(), threading.Lock()
