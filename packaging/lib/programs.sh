@@ -1,8 +1,8 @@
 # Running test programs and counting what they say.
 #
 # A program is one command. A Check program writes TAP into the file CK_TAP_LOG_FILE_NAME names; a script may print
-# TAP; a script that prints none is one test. What crashed, hung, wrote no TAP, or failed without saying what, is one
-# failure.
+# TAP; a script that prints none is one test. What crashed, hung, wrote no TAP, announced tests and ran none, or failed
+# without saying what, is one failure.
 # shellcheck shell=bash
 
 total_passed=0
@@ -43,7 +43,7 @@ measure() {
     failed=$(tap_count "$tap" 'not ok')
     if ((status == 124 || status == 137)); then
         reason="did not end within $timeout_s s"
-    elif ((passed + failed == 0)) && [[ $kind == script ]]; then
+    elif ((passed + failed == 0)) && [[ $kind == script ]] && ! grep -q '^1\.\.' "$tap"; then
         ((status == 0)) && passed=1 || reason="exit status $status"
     elif ((passed + failed == 0)); then
         reason="exit status $status and no test result"
