@@ -1,5 +1,7 @@
 """A verdict on what was played: pass, quirk or fail, with its reason."""
 
+import re
+
 from . import matching
 
 
@@ -25,7 +27,15 @@ def judge(behaviour, played, quirk):
         return judge_instead(played, fault, quirk)
     if fault is None:
         return Verdict("fail", f"the quirk is no more: {quirk['reason']}", played)
+    others = [step for step in played if step.faults and not is_excused(step, quirk)]
+    if others:
+        return Verdict("fail", f"not what the quirk is about: {first_fault(others)}", played)
     return Verdict("quirk", quirk["reason"], played, quirk["section"])
+
+
+def is_excused(step, quirk):
+    """What is not offered; anything else only when the quirk says how it shows."""
+    return step.unsupported is not None or "fault" in quirk and re.search(quirk["fault"], step.faults[0]) is not None
 
 
 def judge_instead(played, fault, quirk):

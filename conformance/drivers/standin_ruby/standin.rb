@@ -54,7 +54,7 @@ module Standin
       { "error" => { "name" => "not_found", "message" => e.message } }
     rescue Bunny::Exception, Timeout::Error, IOError, SystemCallError => e
       { "error" => { "name" => "broker", "message" => "#{e.class}: #{e.message}" } }
-    rescue ArgumentError, TypeError, FloatDomainError, RangeError => e
+    rescue ArgumentError, TypeError, FloatDomainError, RangeError, EncodingError => e
       { "error" => { "name" => e.message.start_with?("reserved") ? "reserved_header" : "invalid_argument", "message" => e.message } }
     end
 
