@@ -78,6 +78,9 @@ end
 
 --- Connects and logs in; see docs/lua.md for the options. Raises an error, such as unreachable or login_refused.
 function connection.connect(url, given)
+  if type(url) ~= "string" then
+    errors.raise("invalid_argument", "url is a " .. type(url) .. " and not a string", "url")
+  end
   given = given or {}
   local struct, anchors = options.fill("connect_options", OPTIONS, given, OF_BINDING)
   struct.credentials = source_of(given)
@@ -231,6 +234,9 @@ end
 -- confirm. `given`: the options of a message, timeout, exchange.
 function Connection:publish(queue, payload, given)
   local exchange, send = given and given.exchange or "", {}
+  if exchange == "" and queue == "" then
+    errors.raise("invalid_argument", "queue is empty", "queue")
+  end
   for name, value in pairs(given or {}) do
     send[name] = value
   end

@@ -4,6 +4,7 @@ local lib = require("acemq.library")
 local codec = require("acemq.codec")
 local connection = require("acemq.connection")
 local errors = require("acemq.errors")
+local idempotency = require("acemq.idempotency")
 local loop = require("acemq.loop")
 local options = require("acemq.options")
 local policy = require("acemq.policy")
@@ -19,22 +20,24 @@ consumer.methods = Consumer
 local COUNTERS = { "acknowledged", "rejected", "retried", "dead_lettered", "parked", "duplicates", "in_flight",
   "waiting", "delivered", "hops_failed", "rungs_missing", "in_progress", "store_failures", "fenced", "unconfirmed" }
 
-local function handle_of(name)
-  return function(value, field)
-    if type(value) ~= "table" or value.handle == nil then
-      errors.raise("invalid_argument", ("option '%s' wants %s"):format(field, name), field)
-    end
-    return value.handle
+-- A store, or the address of one that is this consumer's own.
+local function store_of(value, field)
+  if type(value) == "string" then
+    return idempotency.open(value).handle
+  elseif type(value) ~= "table" or value.handle == nil then
+    errors.raise("invalid_argument", ("option '%s' wants a store of acemq.idempotency() or its address"):format(field),
+      field)
   end
+  return value.handle
 end
 
 local OF_CONSUMER = {
   retry = function(value, field) return policy.of(value, field).handle end,
-  arguments = function(value) return values.table_of(value) end,
+  arguments = function(value) return values.table_of(value, "arguments") end,
   tag = "text", timeout = "duration", prefetch_bytes = "number", acknowledgement_limit = "duration",
   prefetch = "number",
   declare = options.one_of({ yes = lib.ACEMQ_DECLARE_YES, verify = lib.ACEMQ_DECLARE_VERIFY }),
-  requeue_on_failure = "flag", exclusive = "flag", idempotency = handle_of("a store of acemq.idempotency()"),
+  requeue_on_failure = "flag", exclusive = "flag", idempotency = store_of,
   lease = "duration", put_back_wait = "duration", renew = "flag",
 }
 local OF_BINDING = { codec = true, claim_key = true, members = true, drain_budget = true, partitions = true,
@@ -300,6 +303,10 @@ end
 --- Has messages handled by a function while the loop runs: its connection keeps it until it is closed. See
 -- Connection:consume().
 function Consumer:start(handler)
+  if type(handler) ~= "function" then
+    self:close()
+    errors.raise("invalid_argument", "the handler is a " .. type(handler) .. " and not a function", "handler")
+  end
   self.handler, self.running = handler, {}
   self.connection.consumers[self] = true
   start_members(self)

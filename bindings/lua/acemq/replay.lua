@@ -87,6 +87,9 @@ local OPTIONS = { id = "text", max = "number", timeout = "duration", acknowledge
 -- acknowledgement_limit. Answers replayed, declined and left; an error has them as `result`.
 function replay.run(mq, queue, given)
   given = given or {}
+  if given.filter ~= nil and type(given.filter) ~= "function" then
+    errors.raise("invalid_argument", "option 'filter' wants a function and has a " .. type(given.filter), "filter")
+  end
   local struct, anchors = options.fill("replay_options", OPTIONS, given, { filter = true, progress = true })
   local slot, token, kept = errors.slot(), ffi.new("acemq_cancel *[1]"), {}
   errors.check(lib.acemq_cancel_new(token, slot), slot)

@@ -202,11 +202,14 @@ function table_of(headers, depth)
 end
 
 --- A header table of the library from a Lua table; freed when it is collected.
-function values.table_of(headers)
+function values.table_of(headers, field)
   if values.is_raw(headers) then
     local slot, out = errors.slot(), ffi.new("acemq_table *[1]")
     errors.check(lib.acemq_table_parse_json(headers.text, #headers.text, out, slot), slot)
     return ffi.gc(out[0], lib.acemq_table_free)
+  elseif type(headers) ~= "table" then
+    field = field or "headers"
+    errors.raise("invalid_argument", ("%s is a %s and not a table"):format(field, type(headers)), field)
   end
   return table_of(headers, 1)
 end
