@@ -153,23 +153,33 @@ module AceMQ
 
   # Declaring, and asking what is declared.
   class Connection
-    # Declares a topology, the given one or what the block builds. Declaring again is fine.
+    # Declares queues by their names, a topology, or what the block builds. Declaring again is fine.
+    # @example
+    #   mq.declare("orders", retry: "fixed(3, 10s)")
+    #   mq.declare { |topology| topology.exchange("events", :topic).queue("orders").bind("events", "orders", "order.#") }
+    # @param what [Array<String>, Topology] names of queues, or one topology
+    # @param options of the queues that are named; see {Topology#queue}
     # @return [Plan] what was made and what was there
     # @raise [Differs] the broker has something otherwise; the rest is declared all the same
-    def declare(topology = Topology.new, timeout: 30, &block)
-      topology = built(topology, block)
-      planned(:acemq_topology_apply, topology, timeout)
+    def declare(*what, timeout: 30, **options, &block)
+      planned(:acemq_topology_apply, built(what, options, block), timeout)
     end
 
-    # Compares with the broker and changes nothing.
+    # Compares with the broker and changes nothing. Arguments as of {#declare}.
     # @return [Plan]
-    def compare(topology = Topology.new, timeout: 30, &block)
-      planned(:acemq_topology_dry_run, built(topology, block), timeout)
+    def dry_run(*what, timeout: 30, **options, &block)
+      planned(:acemq_topology_dry_run, built(what, options, block), timeout)
     end
 
     private
 
-    def built(topology, block)
+    def built(what, options, block)
+      topology = what.first.is_a?(Topology) ? what.shift : Topology.new
+      if what.empty? && options.any?
+        raise InvalidArgument.new("#{options.keys.first} is an option of queues that are named", field: options.keys.first.to_s)
+      end
+
+      what.each { |queue| topology.queue(queue.to_s, **options) }
       block&.call(topology)
       topology
     end
