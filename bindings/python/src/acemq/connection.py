@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tu
 from acemq import events
 from acemq._library import ffi, lib
 from acemq.consumer import Consumer, Group, Source, read_work
-from acemq.errors import Closed, Error, Forked, FromHandler, StateError, Timeout, checked, take_error, to_text
+from acemq.errors import Closed, Error, Forked, FromHandler, InvalidArgument, StateError, Timeout, checked, take_error, to_text
 from acemq.events import Credentials, Event, Listener
 from acemq.interceptor import Interceptor, Registration
 from acemq.interrupt import interruptible, on_main_thread
@@ -89,6 +89,8 @@ class Connection(Queues):
 
     def publish(self, queue: str, payload: Any, **fields: Any) -> None:
         """Publishes one message to a queue, and waits until it is confirmed; see `Publisher.send`."""
+        if not queue:
+            raise InvalidArgument("queue is empty", field="queue")
         self._default_publisher().send(payload, routing_key=queue, **fields)
 
     def publish_to(self, exchange: str, routing_key: str, payload: Any, **fields: Any) -> None:
@@ -171,6 +173,8 @@ class Connection(Queues):
         return self._begin(_Registered(Ordered, name, handler, options))  # type: ignore[return-value]
 
     def _begin(self, registered: _Registered) -> Source:
+        if not callable(registered.handler):
+            raise InvalidArgument(f"handler must be callable, not {type(registered.handler).__name__}", field="handler")
         source = registered.kind(self, registered.queue, **registered.options)
         self._running.append(source)
         source._start(registered.handler, self._ended)

@@ -168,7 +168,10 @@ class Queues:
         codec: Union[Codec, str, None] = None,
     ) -> Browser:
         """Looks through a queue without consuming it. ``force``: also a quorum queue, though each look counts as a
-        delivery towards its limit. Bodies are bytes unless a codec is given."""
+        delivery towards its limit. Bodies are bytes unless a codec is given.
+
+        What it has shown goes back when it is closed, or at the end of a ``with``; until then `replay` and consumers do
+        not see those messages."""
         options = Options("acemq_browser_options", lib.acemq_browser_options_init)
         options.numbers({"max": max})
         options.durations({"timeout": timeout})
@@ -208,6 +211,8 @@ class Queues:
         progress: called after each message with how many were replayed and declined, of how many.
         codec: how the filter reads bodies; bytes unless given.
         """
+        if filter is not None and not callable(filter):
+            raise InvalidArgument(f"filter must be callable, not {type(filter).__name__}", field="filter")
         options = Options("acemq_replay_options", lib.acemq_replay_options_init)
         cancel = made("acemq_cancel", lib.acemq_cancel_free, lib.acemq_cancel_new)
         watching = _Watching(filter, progress, codec_of(codec, BYTES), cancel)

@@ -86,6 +86,8 @@ def _set(table: Any, name: Any, value: Any, field: str, level: int) -> None:
 
 def to_table(headers: Headers, prefix: str = "", level: int = 1) -> Any:
     """A table of the library's; raises what it refuses, by name."""
+    if not isinstance(headers, Mapping):
+        raise InvalidArgument(f"headers must be a dict, not {type(headers).__name__}", field="headers")
     table = ffi.gc(lib.acemq_table_new(), lib.acemq_table_free)
     for name, value in headers.items():
         _set(table, text(name, "header name"), value, prefix + name, level)
