@@ -226,6 +226,9 @@ local function number_text(number)
 end
 
 local function encode_array(out, list, depth)
+  if not values.array_size(list) then
+    error("JSON has no form for an array that has names or holes beside its elements", 0)
+  end
   out[#out + 1] = "["
   for index = 1, #list do
     if index > 1 then

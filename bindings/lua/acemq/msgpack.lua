@@ -253,6 +253,9 @@ local function encode_table(out, value, depth)
   elseif values.is_typed(value) then
     encode_typed(out, value)
   elseif values.is_array(value) then
+    if not values.array_size(value) then
+      error("MessagePack has no form for an array that has names or holes beside its elements", 0)
+    end
     out[#out + 1] = sized_head(#value, 0x90, 16, { nil, 0xdc, 0xdd })
     for index = 1, #value do
       encode_to(out, value[index], depth + 1)

@@ -30,6 +30,15 @@ function values.is_array(list)
   return getmetatable(list) == Array or list[1] ~= nil
 end
 
+--- How many elements an array has; nil when it has other members beside them, which would be lost.
+function values.array_size(list)
+  local members = 0
+  for _ in pairs(list) do
+    members = members + 1
+  end
+  return members == #list and members or nil
+end
+
 local Typed = {}
 Typed.__index = Typed
 Typed.__eq = function(one, other)
@@ -159,6 +168,10 @@ local function set_table(to, name, value, slot, depth)
   elseif values.is_typed(value) then
     return set_typed(to, name, value, slot)
   elseif values.is_array(value) then
+    if not values.array_size(value) then
+      errors.raise("invalid_argument", ("header '%s' is an array that has names or holes beside its elements")
+        :format(name), name)
+    end
     return set_array(to, name, value, slot, depth + 1)
   end
   return lib.acemq_table_set_table(to, name, table_of(value, depth + 1), slot)

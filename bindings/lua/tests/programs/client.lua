@@ -111,6 +111,17 @@ on_each("a message and all its options arrive", function(mq, queue)
   is(consumer:counters().acknowledged, 3)
 end)
 
+on_each("an array with names or holes is refused, since those would be lost", function(mq, queue)
+  mq:declare(queue)
+  for _, mixed in ipairs({ { 1, note = "x" }, { 1, 2, [5] = 3 } }) do
+    for _, codec in ipairs({ "json", "msgpack" }) do
+      raises("decode", mq.publish, mq, queue, mixed, { codec = codec })
+    end
+    is(raises("invalid_argument", mq.publish, mq, queue, "x", { headers = { mixed = mixed } }).field, "mixed")
+  end
+  is((mq:count(queue)), 0)
+end)
+
 on_each("codecs: what does not decode is parked, and comes to no handler", function(mq, queue)
   mq:declare(queue)
   local upper = acemq.codec({
