@@ -1,4 +1,9 @@
-"""AceMQ: messages on RabbitMQ that survive what happens to them."""
+"""AceMQ: messages on RabbitMQ that survive what happens to them.
+
+``acemq.connect(url)`` makes a `Connection`, from which everything else comes: publishing, consuming with retries, dead
+letters and replay. `Message` is what a handler gets, `Publisher` has the fields of what is published, and
+`acemq.consumer.consumer_options` the options of whatever consumes. What fails raises a class below `Error`.
+"""
 
 from acemq import aio, errors
 from acemq.broker import Broker
@@ -33,3 +38,69 @@ from acemq.publisher import BatchError, Publisher, Receipt, Window
 from acemq.queues import Browser, Counted, Replayed
 from acemq.topology import Plan, Planned, Topology
 from acemq.worker import Failure, Park, PutBack, Reject
+
+__all__ = [
+    "BYTES",
+    "JSON",
+    "MSGPACK",
+    "TEXT",
+    "Arrival",
+    "BatchError",
+    "Broker",
+    "Browser",
+    "ClaimStore",
+    "Codec",
+    "Connection",
+    "Consumer",
+    "Counted",
+    "Event",
+    "Failure",
+    "Gap",
+    "Group",
+    "Health",
+    "Idempotency",
+    "Interceptor",
+    "Keyring",
+    "Message",
+    "Metrics",
+    "Ordered",
+    "Outbox",
+    "Park",
+    "Plan",
+    "Planned",
+    "Policy",
+    "Publication",
+    "Publisher",
+    "PutBack",
+    "Receipt",
+    "Registration",
+    "Reject",
+    "Relay",
+    "Replayed",
+    "Row",
+    "Statement",
+    "Topology",
+    "Window",
+    "Work",
+    "aio",
+    "claim_check",
+    "connect",
+    "dead_letter_queue",
+    "encrypted",
+    "errors",
+    "exponential",
+    "fixed",
+    "format_duration",
+    "has",
+    "new_id",
+    "none",
+    "outbox_statement",
+    "parked_queue",
+    "parse",
+    "partition_queue",
+    "publish_ordered",
+    "schema_postgres",
+    "version",
+    "versions",
+]
+__all__ += errors.__all__
