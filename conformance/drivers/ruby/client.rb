@@ -96,7 +96,7 @@ module Client
 
   def source_of(given) = given["parked"] ? :parked : :dead_letters
 
-  def pending(given) = { pending: client.pending(given["queue"], from: source_of(given)) }
+  def pending(given) = { pending: client.pending(given["queue"], source: source_of(given)) }
 
   def peek(given)
     messages = client.browse(given["queue"], force: true).lazy.map { |message| Describe.message_json(message) }
@@ -105,7 +105,7 @@ module Client
 
   def replay(given)
     wanted = given["headers"] || {}
-    options = { from: source_of(given), id: given["id"], limit: given["max"], keep_attempts: given["keepAttempts"],
+    options = { source: source_of(given), id: given["id"], max: given["max"], keep_attempts: given["keepAttempts"],
                 dry_run: given["dryRun"] }
     filter = ->(message) { wanted.all? { |name, text| message.headers[name] == text } }
     result = client.replay(given["queue"], **options, &(filter unless wanted.empty?))

@@ -141,10 +141,10 @@ module AceMQ
 
     # @param after [String, nil] only keys greater than this one
     # @return [Array<ClaimEntry>] in the order of their keys
-    def list(after: nil, limit: 1000, timeout: 10)
+    def list(after: nil, max: 1000, timeout: 10)
       patiently(timeout) do |wait, error|
         out = FFI::MemoryPointer.new(:pointer)
-        status = Native.acemq_idempotency_list(pointer, after, limit, wait, out, error)
+        status = Native.acemq_idempotency_list(pointer, after, max, wait, out, error)
         [status, -> { entries(out.read_pointer) }]
       end
     end

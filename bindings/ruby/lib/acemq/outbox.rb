@@ -137,10 +137,10 @@ module AceMQ
     end
 
     # @return [Array<OutboxEntry>] what is not published yet
-    def pending(limit: 1000, timeout: 10) = listed(:acemq_outbox_pending, limit, timeout)
+    def pending(max: 1000, timeout: 10) = listed(:acemq_outbox_pending, max, timeout)
 
     # @return [Array<OutboxEntry>] what has used its attempts
-    def retired(limit: 1000, timeout: 10) = listed(:acemq_outbox_retired, limit, timeout)
+    def retired(max: 1000, timeout: 10) = listed(:acemq_outbox_retired, max, timeout)
 
     # @return [OutboxCount]
     def count(timeout: 10)
@@ -179,10 +179,10 @@ module AceMQ
       end
     end
 
-    def listed(function, limit, timeout)
+    def listed(function, max, timeout)
       Waiting.call do
         list = Native.made do |out, error|
-          Native.public_send(function, pointer, limit, Durations.milliseconds(timeout), out, error)
+          Native.public_send(function, pointer, max, Durations.milliseconds(timeout), out, error)
         end
         rows(list)
       end

@@ -19,9 +19,9 @@ module AceMQ
   end
 
   # How a queue stands.
-  # @!attribute messages [Integer] that are ready
+  # @!attribute ready [Integer] messages that wait here
   # @!attribute consumers [Integer]
-  QueueCount = Struct.new(:messages, :consumers)
+  QueueCount = Struct.new(:ready, :consumers)
 
   # Looking at queues.
   class Connection
@@ -46,15 +46,15 @@ module AceMQ
 
     # Looks through a queue from its head. What the block read is put back afterwards, marked as redelivered, but for
     # what it asked the browser to {Browser#remove}.
-    # @param limit [Integer] messages held at most
+    # @param max [Integer] messages held at most
     # @param force [Boolean] a quorum queue too, though each look counts as a delivery
     # @yieldparam message [Message] which cannot be settled
     # @yieldparam browser [Browser]
     # @return [Integer] how many it looked at
-    def browse(queue, limit: 10_000, timeout: 30, force: false, codec: nil, &block)
-      return enum_for(:browse, queue, limit: limit, timeout: timeout, force: force, codec: codec) unless block
+    def browse(queue, max: 10_000, timeout: 30, force: false, codec: nil, &block)
+      return enum_for(:browse, queue, max: max, timeout: timeout, force: force, codec: codec) unless block
 
-      browser = Browser.new(self, queue, limit: limit, timeout: timeout, force: force, codec: codec)
+      browser = Browser.new(self, queue, max: max, timeout: timeout, force: force, codec: codec)
       begin
         browser.each { |message| block.arity == 2 ? yield(message, browser) : yield(message) }
       ensure
@@ -77,12 +77,12 @@ module AceMQ
   # Looks through a queue. One thread at a time.
   class Browser
     # @api private
-    def initialize(connection, queue, limit:, timeout:, force:, codec:)
+    def initialize(connection, queue, max:, timeout:, force:, codec:)
       @codec = codec.nil? ? connection.codec : Codec.of(codec)
       @cancel = Cancel.new
       options = Options.new(Native::BrowserOptions, :acemq_browser_options_init)
       options.handle(:cancel, @cancel)
-      options.number(:max, limit)
+      options.number(:max, max)
       options.duration(:timeout, timeout)
       options.flag(:force, force)
       @pointer = interruptible(discard: ->(pointer) { Native.acemq_browser_free(pointer) }) do

@@ -31,7 +31,7 @@ module AceMQ
   class Replay
     SOURCES = { dead_letters: 0, parked: 1 }.freeze
 
-    def initialize(connection, queue, filter, from: :dead_letters, id: nil, limit: nil, timeout: nil, keep_attempts: nil,
+    def initialize(connection, queue, filter, source: :dead_letters, id: nil, max: nil, timeout: nil, keep_attempts: nil,
                    dry_run: nil, codec: nil, on_progress: nil)
       @connection = connection
       @queue = queue
@@ -39,7 +39,7 @@ module AceMQ
       @progress = on_progress
       @codec = codec.nil? ? connection.codec : Codec.of(codec)
       @cancel = Cancel.new
-      @options = options(from, limit, timeout)
+      @options = options(source, max, timeout)
       @options.text(:id, id)
       @options.flag(:keep_attempts, keep_attempts)
       @options.flag(:dry_run, dry_run)
@@ -63,11 +63,11 @@ module AceMQ
 
     private
 
-    def options(from, limit, timeout)
+    def options(source, max, timeout)
       options = Options.new(Native::ReplayOptions, :acemq_replay_options_init)
       options.handle(:cancel, @cancel)
-      options.choice(:source, from, SOURCES)
-      options.number(:max, limit)
+      options.choice(:source, source, SOURCES)
+      options.number(:max, max)
       options.duration(:timeout, timeout)
       options
     end
@@ -105,9 +105,9 @@ module AceMQ
   # Bringing dead letters and parked messages home.
   class Connection
     # Moves messages from the dead letters of a queue back to it, all of them or those that the block takes.
-    # @param from [Symbol] :dead_letters or :parked
+    # @param source [Symbol] :dead_letters or :parked
     # @param id [String, nil] only the message with this id
-    # @param limit [Integer, nil] at most so many; nil: all that are there when it begins
+    # @param max [Integer, nil] at most so many; nil: all that are there when it begins
     # @param keep_attempts [Boolean] attempt and error stay as they are
     # @param dry_run [Boolean] counts what would be moved
     # @param on_progress [#call, nil] told replayed, declined and total after each message
@@ -116,14 +116,14 @@ module AceMQ
     # @return [ReplayResult]
     def replay(queue, **options, &filter) = Replay.new(self, queue, filter, **options).run
 
-    # @param from [Symbol] :dead_letters or :parked
+    # @param source [Symbol] :dead_letters or :parked
     # @return [Integer] how many messages wait among the dead letters of a queue
-    def pending(queue, from: :dead_letters, timeout: 30)
-      source = Replay::SOURCES.fetch(from) { raise InvalidArgument.new("from #{from} is no failure queue", field: "from") }
+    def pending(queue, source: :dead_letters, timeout: 30)
+      number = Replay::SOURCES.fetch(source) { raise InvalidArgument.new("source #{source} is no failure queue", field: "source") }
       wait = Durations.milliseconds(timeout)
       Waiting.call do
         out = FFI::MemoryPointer.new(:uint64)
-        Native.check { |error| Native.acemq_replay_pending(pointer, queue, source, wait, out, error) }
+        Native.check { |error| Native.acemq_replay_pending(pointer, queue, number, wait, out, error) }
         out.read_uint64
       end
     end
