@@ -2,8 +2,10 @@
 
 import os
 import pathlib
+import socket
 import subprocess
 import tempfile
+import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -19,7 +21,18 @@ class Broker:
             self.home = tempfile.mkdtemp(prefix="conformance-broker-")
             self.control("start")
             self.url = self.control("url").strip()
+        elif self.needed:
+            self.answers()
         return self.url
+
+    def answers(self):
+        """Said once, instead of by every behaviour."""
+        place = urllib.parse.urlsplit(self.url)
+        port = place.port or (5671 if place.scheme == "amqps" else 5672)
+        try:
+            socket.create_connection((place.hostname or "localhost", port), 10).close()
+        except OSError as failure:
+            raise SystemExit(f"conformance/run: nobody answers at {place.hostname}:{port}: {failure.strerror or failure}")
 
     def __exit__(self, *failure):
         if self.home is not None:
