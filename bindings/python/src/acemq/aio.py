@@ -22,7 +22,7 @@ from acemq._library import ffi, lib
 from acemq.codec import codec_for
 from acemq.connection import Connection, Health
 from acemq.consumer import Consumer, Group, Source
-from acemq.errors import Closed, Error, from_error, take_error
+from acemq.errors import Closed, Error, InvalidArgument, from_error, take_error
 from acemq.message import Message, outgoing
 from acemq.ordered import Ordered
 from acemq.publisher import Publisher
@@ -167,6 +167,8 @@ class AsyncConnection:
 
     async def publish(self, queue: str, payload: Any, **fields: Any) -> None:
         """Publishes one message to a queue, and waits until it is confirmed."""
+        if not queue:
+            raise InvalidArgument("queue is empty", field="queue")
         if "_default" not in self.__dict__:
             self._default = self.publisher()
         await self._default.send(payload, routing_key=queue, **fields)
