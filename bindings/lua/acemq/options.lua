@@ -20,7 +20,12 @@ function options.duration(value, field)
     return ffi.cast("int64_t", value)
   elseif type(value) == "string" then
     local slot, milliseconds = errors.slot(), ffi.new("int64_t[1]")
-    errors.check(lib.acemq_duration_parse(value, milliseconds, slot), slot)
+    if lib.acemq_duration_parse(value, milliseconds, slot) ~= 0 then
+      local err = errors.take(slot)
+      err.field = field or "timeout"
+      err.message = err.field .. ": " .. err.message
+      error(err, 0)
+    end
     return milliseconds[0]
   elseif ffi.istype("int64_t", value) then
     return value

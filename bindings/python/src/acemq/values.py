@@ -6,7 +6,7 @@ import datetime
 from typing import Any, Optional, Union
 
 from acemq._library import ffi, lib
-from acemq.errors import InvalidArgument, checked
+from acemq.errors import InvalidArgument, ParseError, checked
 
 #: Seconds as a number, ``"10s"``, ``"500ms"``, ``"5m"`` …, or a timedelta.
 Duration = Union[int, float, str, datetime.timedelta]
@@ -33,7 +33,11 @@ def milliseconds(duration: Duration, field: str = "timeout") -> int:
     """Whole milliseconds; a part of one counts as one."""
     if isinstance(duration, str):
         out = ffi.new("int64_t *")
-        checked(lib.acemq_duration_parse, text(duration, field), out)
+        try:
+            checked(lib.acemq_duration_parse, text(duration, field), out)
+        except ParseError as failure:
+            failure.args, failure.field = (f"{field}: {failure}",), field
+            raise
         return int(out[0])
     if isinstance(duration, datetime.timedelta):
         seconds = duration.total_seconds()

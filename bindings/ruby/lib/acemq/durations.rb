@@ -15,7 +15,7 @@ module AceMQ
       case value
       when nil then FOREVER
       when Numeric then of_seconds(value, field)
-      when String then of_text(value)
+      when String then of_text(value, field)
       else raise InvalidArgument.new("#{field} is neither a number of seconds nor a text such as 10s", field: field)
       end
     end
@@ -29,11 +29,15 @@ module AceMQ
       seconds >= LONGEST ? FOREVER : (seconds * 1000).ceil
     end
 
-    def of_text(text)
+    def of_text(text, field = nil)
       FFI::MemoryPointer.new(:int64) do |out|
         Native.check { |error| Native.acemq_duration_parse(text, out, error) }
         return out.read_int64
       end
+    rescue ParseError => e
+      raise unless field
+
+      raise ParseError.new("#{field}: #{e.message}", field: field, fatal: e.fatal?)
     end
 
     def seconds(milliseconds) = milliseconds / 1000.0
