@@ -112,6 +112,11 @@ class AsyncSource:
         await self.close()
 
 
+def _close_opened(opening: "asyncio.Future[Source]") -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.get_loop().run_in_executor(None, opening.result().close)
+
+
 class AsyncConnection:
     """A client for one event loop. What waits for the broker is a coroutine; everything else is on `sync`."""
 
@@ -156,6 +161,15 @@ class AsyncConnection:
         else:
             future.set_exception(from_error(cause))
 
+    async def _opened(self, kind: Any, name: str, options: Dict[str, Any]) -> "AsyncSource":
+        """What is opened although nobody waits for it any more is closed: messages would lie there unseen."""
+        opening = self._loop.run_in_executor(None, lambda: kind(self.sync, name, **options))
+        try:
+            return AsyncSource(self, await asyncio.shield(opening))
+        except asyncio.CancelledError:
+            opening.add_done_callback(_close_opened)
+            raise
+
     async def _in_thread(self, function: Callable[..., _Result], *arguments: Any, **named: Any) -> _Result:
         return await self._loop.run_in_executor(None, lambda: function(*arguments, **named))
 
@@ -175,15 +189,15 @@ class AsyncConnection:
 
     async def open_consumer(self, queue: str, **options: Any) -> AsyncSource:
         """A consumer of one queue; the options are those of `Connection.consumer`."""
-        return AsyncSource(self, await self._in_thread(Consumer, self.sync, queue, **options))
+        return await self._opened(Consumer, queue, options)
 
     async def open_group(self, queue: str, **options: Any) -> AsyncSource:
         """A group: up to ``members`` tasks may be in `AsyncSource.next`."""
-        return AsyncSource(self, await self._in_thread(Group, self.sync, queue, **options))
+        return await self._opened(Group, queue, options)
 
     async def open_ordered(self, name: str, **options: Any) -> AsyncSource:
         """The partitions of a name, in order."""
-        return AsyncSource(self, await self._in_thread(Ordered, self.sync, name, **options))
+        return await self._opened(Ordered, name, options)
 
     # --- queues ---
 

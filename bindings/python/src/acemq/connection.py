@@ -25,7 +25,7 @@ from acemq.outbox import Outbox, Relay
 from acemq.publisher import Publisher
 from acemq.queues import Queues
 from acemq.values import Duration, milliseconds
-from acemq.worker import Handler, handling
+from acemq.worker import Handler, checked_handler, handling
 
 _open: "weakref.WeakSet[Connection]" = weakref.WeakSet()
 _HandlerType = TypeVar("_HandlerType", bound=Callable[..., Any])
@@ -151,7 +151,7 @@ class Connection(Queues):
 
     def _register(self, kind: Any, queue: str, options: Dict[str, Any]) -> Callable[[_HandlerType], _HandlerType]:
         def register(handler: _HandlerType) -> _HandlerType:
-            registered = _Registered(kind, queue, handler, options)
+            registered = _Registered(kind, queue, checked_handler(handler), options)
             if self._started:
                 self._begin(registered)
             else:
@@ -173,12 +173,17 @@ class Connection(Queues):
         return self._begin(_Registered(Ordered, name, handler, options))  # type: ignore[return-value]
 
     def _begin(self, registered: _Registered) -> Source:
-        if not callable(registered.handler):
-            raise InvalidArgument(f"handler must be callable, not {type(registered.handler).__name__}", field="handler")
+        checked_handler(registered.handler)
         source = registered.kind(self, registered.queue, **registered.options)
         self._running.append(source)
         source._start(registered.handler, self._ended)
         return source
+
+    def _let_go(self, source: Source) -> None:
+        """It is closed."""
+        self._sources.discard(source)
+        if source in self._running:
+            self._running.remove(source)
 
     def _ended(self, failure: Optional[BaseException]) -> None:
         """A handler raised what ends the process, or a consumer ended by itself."""
@@ -261,9 +266,10 @@ class Connection(Queues):
             raise FromHandler("drain would wait for the handler it is called from")
         deadline = time.monotonic() + milliseconds(timeout) / 1000
         failure: Optional[Error] = None
-        for source in self._running:
+        running = list(self._running)
+        for source in running:
             source._stop_taking()
-        for source in self._running:
+        for source in running:
             try:
                 source.drain(max(0.0, deadline - time.monotonic()))
             except Closed:
@@ -321,9 +327,10 @@ class Connection(Queues):
             return
         if self._in_handler():
             raise FromHandler("close would wait for the handler it is called from")
+        deadline = time.monotonic() + milliseconds(timeout) / 1000
         self._closed = True
         _open.discard(self)
-        deadline = time.monotonic() + milliseconds(timeout) / 1000
+        running = list(self._running)
         try:
             self.drain(timeout)
         except (Timeout, Closed):
@@ -331,7 +338,7 @@ class Connection(Queues):
         left = self._close_within(max(0, int((deadline - time.monotonic()) * 1000)))
         for source in list(self._sources):
             source.close()
-        for source in self._running:
+        for source in running:
             if source._workers is not None:
                 source._workers.join(0 if left is not None else 1)
         if self._listener is not None:

@@ -134,6 +134,7 @@ class Source:
         self._workers: Optional[Workers] = None
         self._closed = False
         self._draining = threading.Lock()
+        self._awaiting: "Dict[asyncio.AbstractEventLoop, List[asyncio.Future[None]]]" = {}
         self._handle = interruptible(
             lambda: made(
                 self._handle_kind, self._free, self._open, connection._handle, text(queue, "queue"), options.struct
@@ -191,7 +192,23 @@ class Source:
             error = take_error(turn.error)
             if status != lib.ACEMQ_E_TIMEOUT:
                 raise error
-            await _readable(self.fileno())
+            await self._readable()
+
+    async def _readable(self) -> None:
+        """Until `next` would not wait. A loop takes one reader of a descriptor, however many tasks wait for it."""
+        loop = asyncio.get_running_loop()
+        waiting = self._awaiting.setdefault(loop, [])
+        ready = loop.create_future()
+        if not waiting:
+            loop.add_reader(self.fileno(), _wake_each, waiting)
+        waiting.append(ready)
+        try:
+            await ready
+        finally:
+            waiting.remove(ready)
+            if not waiting:
+                del self._awaiting[loop]
+                loop.remove_reader(self.fileno())
 
     async def __aiter__(self) -> AsyncIterator[Message]:
         while True:
@@ -266,7 +283,7 @@ class Source:
         if self._closed:
             return
         self._closed = True
-        self._connection._sources.discard(self)
+        self._connection._let_go(self)
         if self._workers is not None:
             self._workers._stopping = True
         try:
@@ -416,17 +433,7 @@ class Group(Source):
             raise
 
 
-async def _readable(descriptor: int) -> None:
-    """Until there is something to read there."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-
-    def wake() -> None:
+def _wake_each(waiting: "List[asyncio.Future[None]]") -> None:
+    for ready in waiting:
         if not ready.done():
             ready.set_result(None)
-
-    loop.add_reader(descriptor, wake)
-    try:
-        await ready
-    finally:
-        loop.remove_reader(descriptor)

@@ -234,11 +234,11 @@ class Window:
     of them, and raises BatchError when some did not end well. One thread at a time."""
 
     def __init__(self, publisher: Publisher, size: int) -> None:
+        self._receipts: Deque[Any] = deque()
         self._publisher = publisher
         self._connection = publisher._connection
         self._size = integer(size, "size", 1, 65535)
         self._piece = max(1, self._size // 4)
-        self._receipts: Deque[Any] = deque()
         self._first = 0
         self._failures: List[Tuple[int, Error]] = []
         self._error = ffi.new("acemq_error **")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional
 
 from acemq._library import ffi, lib
-from acemq.errors import Closed, Error, take_error
+from acemq.errors import Closed, Error, InvalidArgument, take_error
 from acemq.message import Message
 from acemq.values import FOREVER
 
@@ -45,9 +46,34 @@ class _Handling(threading.local):
 handling = _Handling()
 
 
+def checked_handler(handler: Any) -> Any:
+    """What could handle no message is refused before it gets any."""
+    if not callable(handler):
+        raise InvalidArgument(f"handler must be a function, not {type(handler).__name__}", field="handler")
+    if inspect.iscoroutinefunction(handler) or inspect.isasyncgenfunction(handler):
+        reason = "handler is a coroutine function, which nobody would await: see acemq.aio"
+        raise InvalidArgument(reason, field="handler")
+    return handler
+
+
+def _refuse_unawaited(answer: Any) -> None:
+    """Nothing was handled yet, and accepting the message would lose it."""
+    if inspect.isawaitable(answer):
+        if inspect.iscoroutine(answer):
+            answer.close()
+        raise TypeError("the handler answered what is to be awaited, which nobody does")
+
+
+def _text_of(failure: BaseException) -> str:
+    try:
+        return str(failure)
+    except Exception:
+        return ""
+
+
 def _reason(failure: BaseException) -> str:
     """One line, as it stands in the header of a dead letter."""
-    said = " ".join(str(failure).split())
+    said = " ".join(_text_of(failure).split())
     if isinstance(failure, (Failure, Reject, Park)):
         return said or "no reason given"
     return f"{type(failure).__name__}: {said}" if said else type(failure).__name__
@@ -133,7 +159,9 @@ class Workers:
                 continue
             message = Message(turn.delivery, codec, turn.body, turn.length)
             try:
-                handler(message)
+                answer = handler(message)
+                if answer is not None:
+                    _refuse_unawaited(answer)
             except BaseException as failure:
                 self._failed(message, failure)
                 if not isinstance(failure, Exception):
