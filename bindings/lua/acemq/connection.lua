@@ -68,6 +68,9 @@ end
 -- Nobody could answer an event while acemq_connect() runs, so that the first time they stand in the URL.
 local function with_credentials(url, credentials)
   local user, password = credentials()
+  if type(user) ~= "string" or type(password) ~= "string" then
+    errors.raise("invalid_argument", "option 'credentials' answered no user and password", "credentials")
+  end
   local scheme, rest = url:match("^(amqps?://)(.*)$")
   if not scheme then
     return url
@@ -89,7 +92,7 @@ function connection.connect(url, given)
     url = with_credentials(url, given.credentials)
   end
   local slot, out = errors.slot(), ffi.new("acemq_connection *[1]")
-  errors.check(lib.acemq_connect(url, struct, out, slot), slot)
+  errors.check(lib.acemq_connect(options.text(url, "url"), struct, out, slot), slot)
   local self = setmetatable({
     pointer = ffi.gc(out[0], lib.acemq_connection_free),
     on = given.on or {},

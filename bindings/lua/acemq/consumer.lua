@@ -135,7 +135,7 @@ function consumer.open(mq, queue, kind_name, given)
     token = new_token()
     struct.cancel = token
   end
-  local status = kind.open(mq:handle(), queue, kind.options(struct, given), out, slot)
+  local status = kind.open(mq:handle(), options.text(queue, "queue"), kind.options(struct, given), out, slot)
   if status ~= 0 then
     if callback then
       callback:free()

@@ -84,6 +84,14 @@ function errors.raise(...)
   error(errors.new(...), 0)
 end
 
+--- A text for the library, which would see its end at a NUL: refused by name.
+function errors.whole_text(text, field)
+  if text:find("\0", 1, true) then
+    errors.raise("invalid_argument", field .. " holds a NUL", field)
+  end
+  return text
+end
+
 --- Raises `closed` unless there is a handle; what it answers is that.
 function errors.open(handle, what)
   if handle == nil then

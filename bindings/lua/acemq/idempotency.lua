@@ -5,6 +5,8 @@ local errors = require("acemq.errors")
 local options = require("acemq.options")
 local values = require("acemq.values")
 
+local checked = options.text
+
 local idempotency = {}
 
 local Store = {}
@@ -19,7 +21,7 @@ local ANSWERS = { "claimed", "duplicate", "in_progress" }
 function idempotency.open(where, given)
   local struct, anchors = options.fill("idempotency_options", OPTIONS, given)
   local slot, out = errors.slot(), ffi.new("acemq_idempotency *[1]")
-  errors.check(lib.acemq_idempotency_open(where, struct, out, slot), slot)
+  errors.check(lib.acemq_idempotency_open(checked(where, "where"), struct, out, slot), slot)
   return setmetatable({ handle = ffi.gc(out[0], lib.acemq_idempotency_free), anchors = anchors }, Store)
 end
 
@@ -34,8 +36,8 @@ end
 --- Claims `key` for `lease` (default 5 minutes): "claimed" and the token, "duplicate" or "in_progress".
 function Store:claim(key, lease, timeout)
   local slot, token, answer = errors.slot(), ffi.new("char[65]"), ffi.new("acemq_claim_answer[1]")
-  errors.check(lib.acemq_idempotency_claim(handle(self), key, options.duration(lease or 300000, "lease"),
-    timeout_of(timeout), token, answer, slot), slot)
+  errors.check(lib.acemq_idempotency_claim(handle(self), checked(key, "key"),
+    options.duration(lease or 300000, "lease"), timeout_of(timeout), token, answer, slot), slot)
   local word = ANSWERS[tonumber(answer[0])]
   return word, word == "claimed" and ffi.string(token) or nil
 end
@@ -43,20 +45,20 @@ end
 --- It was handled. Like the two below raises `fenced` when the claim is somebody else's by now.
 function Store:confirm(key, token, timeout)
   local slot = errors.slot()
-  errors.check(lib.acemq_idempotency_confirm(handle(self), key, token, timeout_of(timeout), slot), slot)
+  errors.check(lib.acemq_idempotency_confirm(handle(self), checked(key, "key"), token, timeout_of(timeout), slot), slot)
 end
 
 --- It was not handled: anybody may claim it at once.
 function Store:release(key, token, timeout)
   local slot = errors.slot()
-  errors.check(lib.acemq_idempotency_release(handle(self), key, token, timeout_of(timeout), slot), slot)
+  errors.check(lib.acemq_idempotency_release(handle(self), checked(key, "key"), token, timeout_of(timeout), slot), slot)
 end
 
 --- The lease ends `lease` from now.
 function Store:renew(key, token, lease, timeout)
   local slot = errors.slot()
-  errors.check(lib.acemq_idempotency_renew(handle(self), key, token, options.duration(lease or 300000, "lease"),
-    timeout_of(timeout), slot), slot)
+  errors.check(lib.acemq_idempotency_renew(handle(self), checked(key, "key"), token,
+    options.duration(lease or 300000, "lease"), timeout_of(timeout), slot), slot)
 end
 
 --- Takes away all entries whose time is over; answers how many.

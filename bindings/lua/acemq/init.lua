@@ -62,37 +62,41 @@ end
 
 local Connection = connection.methods
 
+local function is_callable(value)
+  return type(value) == "function" or (type(value) == "table" and (getmetatable(value) or {}).__call ~= nil)
+end
+
+-- What is no handler would fail every message.
+local function open(self, name, kind, handler, given)
+  if type(handler) == "table" and given == nil and not is_callable(handler) then
+    handler, given = nil, handler
+  end
+  if handler ~= nil and not is_callable(handler) then
+    errors.raise("invalid_argument", "the handler is a " .. type(handler) .. " and not a function", "handler")
+  end
+  local one = consumer.open(self, name, kind, given)
+  return handler and one:start(handler) or one
+end
+
 --- Has each message of a queue handled by a function, one at a time, while run() does. It gets the message and answers
 -- nothing or true for done, "failed", "rejected" or "parked" with a reason, or false as failed; an error of any type
 -- fails the message. It may settle the message by itself. Without a handler the consumer is for next() and messages().
 -- `given`: retry (a policy or its text), codec, prefetch, prefetch_bytes, arguments, tag, timeout, declare ("yes" or
 -- "verify"), requeue_on_failure, exclusive, acknowledgement_limit, idempotency, lease, put_back_wait, renew, claim_key.
 function Connection:consume(queue, handler, given)
-  if type(handler) == "table" and given == nil then
-    handler, given = nil, handler
-  end
-  local one = consumer.open(self, queue, "consumer", given)
-  return handler and one:start(handler) or one
+  return open(self, queue, "consumer", handler, given)
 end
 
 --- As consume(), with up to `members` handlers at once, each a coroutine of the loop. `given` besides: members (default
 -- 2), drain_budget.
 function Connection:group(queue, handler, given)
-  if type(handler) == "table" and given == nil then
-    handler, given = nil, handler
-  end
-  local one = consumer.open(self, queue, "group", given)
-  return handler and one:start(handler) or one
+  return open(self, queue, "group", handler, given)
 end
 
 --- The messages of each key in their order, over partition queues. `given` besides: partitions (default 8), failure
 -- ("stop", "retry_in_place" or "skip").
 function Connection:ordered(name, handler, given)
-  if type(handler) == "table" and given == nil then
-    handler, given = nil, handler
-  end
-  local one = consumer.open(self, name, "ordered", given)
-  return handler and one:start(handler) or one
+  return open(self, name, "ordered", handler, given)
 end
 
 --- Publishes to the partition queue of a key, and waits. `given`: the options of publish(), partitions, rule.

@@ -36,8 +36,8 @@ local SETTERS = {
   origin = set_text("acemq_message_set_origin"),
   content_type = set_text("acemq_message_set_content_type"),
   reply_to = set_text("acemq_message_set_reply_to"),
-  version = function(handle, value) lib.acemq_message_set_version(handle, value) end,
-  priority = function(handle, value) lib.acemq_message_set_priority(handle, value) end,
+  version = function(handle, value) lib.acemq_message_set_version(handle, options.number(value, "version")) end,
+  priority = function(handle, value) lib.acemq_message_set_priority(handle, options.number(value, "priority")) end,
   expiration = function(handle, value)
     lib.acemq_message_set_expiration(handle, options.duration(value, "expiration"))
   end,
@@ -52,7 +52,8 @@ local SETTERS = {
   caused_by = caused_by,
   route = function(handle, route)
     options.known(route, { steps = true, position = true, id = true })
-    lib.acemq_message_set_route(handle, table.concat(route.steps, ","), route.position or 0, route.id)
+    lib.acemq_message_set_route(handle, options.text(table.concat(route.steps, ","), "route"),
+      options.number(route.position or 0, "route"), options.text(route.id, "route"))
   end,
 }
 

@@ -16,8 +16,8 @@ end
 function options.duration(value, field)
   if value == math.huge or value == "forever" then
     return FOREVER
-  elseif type(value) == "number" then
-    return ffi.cast("int64_t", value)
+  elseif type(value) == "number" and value == value then
+    return value >= 2 ^ 63 and FOREVER or ffi.cast("int64_t", math.max(math.ceil(value), -1))
   elseif type(value) == "string" then
     local slot, milliseconds = errors.slot(), ffi.new("int64_t[1]")
     if lib.acemq_duration_parse(value, milliseconds, slot) ~= 0 then
@@ -36,7 +36,10 @@ end
 local KINDS = {
   duration = options.duration,
   text = function(value, field)
-    return type(value) == "string" and value or wrong(field, "a string", value)
+    if type(value) ~= "string" then
+      wrong(field, "a string", value)
+    end
+    return errors.whole_text(value, field)
   end,
   number = function(value, field)
     return (type(value) == "number" or type(value) == "cdata") and value or wrong(field, "a number", value)
@@ -48,6 +51,21 @@ local KINDS = {
     return value and 1 or 0
   end,
 }
+
+-- A number that its member cannot hold has become another one there.
+local function check_number(held, value, field)
+  if tonumber(held) ~= tonumber(value) then
+    errors.raise("invalid_argument", ("option '%s' is %s, which is no whole number or too large"):format(field,
+      tostring(value)), field)
+  end
+end
+
+--- A whole number of 32 bits, else it is refused by name.
+function options.number(value, field)
+  local held = ffi.new("int32_t[1]", KINDS.number(value, field))
+  check_number(held[0], value, field)
+  return value
+end
 
 --- A kind of option that is one of the words of `choices`, a table from words to numbers.
 function options.one_of(choices)
@@ -85,6 +103,9 @@ function options.fill(name, members, given, others)
       local converted = convert(value, field)
       anchors[#anchors + 1] = converted
       struct[field] = converted
+      if kind == "number" then
+        check_number(struct[field], converted, field)
+      end
     elseif not (others and others[field]) then
       errors.raise("invalid_argument", ("there is no option '%s'"):format(tostring(field)), tostring(field))
     end
@@ -92,7 +113,7 @@ function options.fill(name, members, given, others)
   return struct, anchors
 end
 
---- A text that may be nil, else it is refused by name.
+--- A text that may be nil; what is no string, or holds a NUL, is refused by name.
 function options.text(value, field)
   if value == nil then
     return nil

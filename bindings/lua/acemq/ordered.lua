@@ -60,7 +60,7 @@ function ordered.queue(name, key, given)
   local struct = options.fill("partitioning", { partitions = "number", rule = rule },
     { partitions = given.partitions, rule = given.rule })
   local slot, queue = errors.slot(), ffi.new("char[256]")
-  errors.check(lib.acemq_ordered_queue(name, struct, values.view(key), nil, queue, slot), slot)
+  errors.check(lib.acemq_ordered_queue(options.text(name, "name"), struct, values.view(key), nil, queue, slot), slot)
   return ffi.string(queue)
 end
 

@@ -21,7 +21,7 @@ function outbox.open(where, given)
   local struct, anchors = options.fill("outbox_options", { name = "text", timeout = "duration", attempts = "number" },
     given)
   local slot, out = errors.slot(), ffi.new("acemq_outbox *[1]")
-  errors.check(lib.acemq_outbox_open(where, struct, out, slot), slot)
+  errors.check(lib.acemq_outbox_open(options.text(where, "where"), struct, out, slot), slot)
   return setmetatable({ handle = ffi.gc(out[0], lib.acemq_outbox_free), anchors = anchors }, Outbox)
 end
 
@@ -38,7 +38,8 @@ function Outbox:enqueue(queue, payload, given)
   given = given or {}
   local built = message.build(payload, given, nil, OF_ENQUEUE)
   local slot, id = errors.slot(), ffi.new("char[257]")
-  errors.check(lib.acemq_outbox_enqueue(handle(self), given.exchange or "", queue, built, timeout_of(given.timeout), id,
+  errors.check(lib.acemq_outbox_enqueue(handle(self), options.text(given.exchange or "", "exchange"),
+    options.text(queue, "queue"), built, timeout_of(given.timeout), id,
     slot), slot)
   return ffi.string(id)
 end
@@ -50,7 +51,8 @@ function outbox.statement(queue, payload, given)
   local built = message.build(payload, given, nil, { exchange = true, table = true, placeholder = true })
   local placeholder = options.one_of(PLACEHOLDERS)(given.placeholder or "$1", "placeholder")
   local slot, out = errors.slot(), ffi.new("acemq_outbox_statement *[1]")
-  errors.check(lib.acemq_outbox_statement_new(given.table, placeholder, given.exchange or "", queue, built, out, slot),
+  errors.check(lib.acemq_outbox_statement_new(options.text(given.table, "table"), placeholder,
+    options.text(given.exchange or "", "exchange"), options.text(queue, "queue"), built, out, slot),
     slot)
   local statement, parameters = ffi.gc(out[0], lib.acemq_outbox_statement_free), {}
   for index = 0, tonumber(lib.acemq_outbox_statement_count(statement)) - 1 do

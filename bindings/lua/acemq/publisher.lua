@@ -26,7 +26,7 @@ local function create(connection, given)
   local slot, out = errors.slot(), ffi.new("acemq_publisher *[1]")
   errors.check(lib.acemq_publisher_new(connection:handle(), struct, out, slot), slot)
   local window = given.window or WINDOW
-  if type(window) ~= "number" or window < 1 or window > 65535 then
+  if type(window) ~= "number" or not (window >= 1 and window <= 65535) then
     errors.raise("limit", "option 'window' is not within 1 to 65535", "window", 65535)
   end
   return setmetatable({

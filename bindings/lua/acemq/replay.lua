@@ -6,6 +6,8 @@ local options = require("acemq.options")
 local received = require("acemq.received")
 local values = require("acemq.values")
 
+local text = options.text
+
 local replay = {}
 
 local SOURCES = { dead_letters = lib.ACEMQ_DEAD_LETTERS, parked = lib.ACEMQ_PARKED_LETTERS }
@@ -18,8 +20,8 @@ end
 --- How many wait among the dead letters of a queue, or with "parked" in its parking lot.
 function replay.pending(mq, queue, source, timeout)
   local slot, pending = errors.slot(), ffi.new("uint64_t[1]")
-  errors.check(lib.acemq_replay_pending(mq:handle(), queue, source_of(source or "dead_letters", "source"),
-    timeout_of(timeout), pending, slot), slot)
+  errors.check(lib.acemq_replay_pending(mq:handle(), text(queue, "queue"),
+    source_of(source or "dead_letters", "source"), timeout_of(timeout), pending, slot), slot)
   return values.integer(pending[0])
 end
 
@@ -43,7 +45,7 @@ end
 local function run(mq, queue, struct, kept)
   local slot, result = errors.slot(), ffi.new("acemq_replay_result")
   result.size = ffi.sizeof(result)
-  local status = lib.acemq_replay(mq:handle(), queue, struct, result, slot)
+  local status = lib.acemq_replay(mq:handle(), text(queue, "queue"), struct, result, slot)
   local moved = { replayed = values.integer(result.replayed), declined = values.integer(result.declined),
     left = values.integer(result.left) }
   local err = status ~= 0 and errors.take(slot) or nil
@@ -118,21 +120,22 @@ end
 --- Messages ready in a queue, and its consumers.
 function replay.count(mq, queue, timeout)
   local slot, ready, consumers = errors.slot(), ffi.new("uint64_t[1]"), ffi.new("uint64_t[1]")
-  errors.check(lib.acemq_queue_count(mq:handle(), queue, timeout_of(timeout), ready, consumers, slot), slot)
+  errors.check(lib.acemq_queue_count(mq:handle(), text(queue, "queue"), timeout_of(timeout), ready, consumers,
+    slot), slot)
   return values.integer(ready[0]), values.integer(consumers[0])
 end
 
 --- Throws the ready messages of a queue away; answers how many.
 function replay.purge(mq, queue, timeout)
   local slot, messages = errors.slot(), ffi.new("uint64_t[1]")
-  errors.check(lib.acemq_queue_purge(mq:handle(), queue, timeout_of(timeout), messages, slot), slot)
+  errors.check(lib.acemq_queue_purge(mq:handle(), text(queue, "queue"), timeout_of(timeout), messages, slot), slot)
   return values.integer(messages[0])
 end
 
 --- Deletes a queue with all that lies in it; answers how many that were. One that does not exist is fine.
 function replay.delete(mq, queue, timeout)
   local slot, messages = errors.slot(), ffi.new("uint64_t[1]")
-  errors.check(lib.acemq_queue_delete(mq:handle(), queue, timeout_of(timeout), messages, slot), slot)
+  errors.check(lib.acemq_queue_delete(mq:handle(), text(queue, "queue"), timeout_of(timeout), messages, slot), slot)
   return values.integer(messages[0])
 end
 
@@ -184,7 +187,7 @@ end
 function replay.browse(mq, queue, given)
   local struct = options.fill("browser_options", { max = "number", timeout = "duration", force = "flag" }, given)
   local slot, out = errors.slot(), ffi.new("acemq_browser *[1]")
-  errors.check(lib.acemq_browser_open(mq:handle(), queue, struct, out, slot), slot)
+  errors.check(lib.acemq_browser_open(mq:handle(), text(queue, "queue"), struct, out, slot), slot)
   return setmetatable({ pointer = ffi.gc(out[0], lib.acemq_browser_free), seen = {} }, Browser)
 end
 

@@ -209,6 +209,7 @@ function table_of(headers, depth)
     if type(name) ~= "string" then
       errors.raise("invalid_argument", "the name of a header is a " .. type(name) .. " and not a string", "headers")
     end
+    errors.whole_text(name, "header name")
     set_value(to, name, value, depth)
   end
   return to

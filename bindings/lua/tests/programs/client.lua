@@ -34,6 +34,63 @@ test("an option that does not exist, or of another type, is refused by name", fu
   is(raises("invalid_argument", mq.consume, mq, "q", 7).field, "handler")
 end)
 
+test("a text with a NUL names nothing that is called like its beginning", function()
+  local mq, store, nul = acemq.connect("memory://nul"), acemq.idempotency("memory:"), "q\0and more"
+  mq:declare("q")
+  for _, call in ipairs({
+    function() mq:publish(nul, "x") end,
+    function() mq:publish("q", "x", { id = nul }) end,
+    function() mq:publish("q", "x", { headers = { [nul] = 1 } }) end,
+    function() mq:consume(nul) end,
+    function() mq:count(nul) end,
+    function() mq:purge(nul) end,
+    function() mq:delete_queue(nul) end,
+    function() mq:browse(nul) end,
+    function() mq:replay(nul) end,
+    function() mq:pending(nul) end,
+    function() store:claim(nul) end,
+    function() acemq.connect(nul) end,
+  }) do
+    raises("invalid_argument", call)
+  end
+  is(mq:count("q"), 0)
+end)
+
+test("a number that an option cannot hold is refused, and none becomes another one", function()
+  local mq = acemq.connect("memory://numbers")
+  mq:declare("q")
+  for _, number in ipairs({ 2 ^ 32 + 5, 1.5, 0 / 0, 1e300, -2 ^ 40 }) do
+    is(raises("invalid_argument", mq.consume, mq, "q", { prefetch = number }).field, "prefetch")
+    is(raises("invalid_argument", mq.publish, mq, "q", "x", { priority = number }).field, "priority")
+    is(raises("invalid_argument", mq.publish, mq, "q", "x", { version = number }).field, "version")
+  end
+  raises("invalid_argument", mq.publish, mq, "q", "x", { timeout = 0 / 0 })
+  raises("invalid_argument", mq.publish, mq, "q", "x", { timeout = -1 })
+  raises("limit", mq.publisher, mq, { window = 0 / 0 })
+  mq:publish("q", "x", { timeout = 1e300 })
+  is(mq:count("q"), 1)
+end)
+
+test("what is no function is refused as a handler, where it would fail every message", function()
+  local mq = acemq.connect("memory://handlers")
+  mq:declare("q")
+  for _, handler in ipairs({ 5, "handle", true }) do
+    is(raises("invalid_argument", mq.consume, mq, "q", handler).field, "handler")
+    is(raises("invalid_argument", mq.group, mq, "q", handler).field, "handler")
+  end
+  local handled = 0
+  mq:consume("q", setmetatable({}, { __call = function() handled = handled + 1 end }))
+  mq:publish("q", "x")
+  mq:run({ count = 1, timeout = "30s" })
+  is(handled, 1)
+end)
+
+test("credentials that answer nothing are refused by name", function()
+  for _, answer in ipairs({ function() end, function() return "user" end, function() return 1, 2 end }) do
+    is(raises("invalid_argument", acemq.connect, "amqp://127.0.0.1:1/", { credentials = answer }).field, "credentials")
+  end
+end)
+
 test("nobody there, and a wrong password, are told apart, and the password is in no message", function()
   raises("unreachable", acemq.connect, "amqp://guest:secret@127.0.0.1:1/")
   local url = os.getenv("ACEMQ_TEST_URL"):gsub("//([^:]*):[^@]*@", "//%1:wrongsecret@")
