@@ -151,10 +151,12 @@ module AceMQ
       raise FromHandler, "closing would wait for the handler it is called from" if handler?
 
       finish = Durations.now + Durations.seconds(Durations.milliseconds(timeout))
-      drain(timeout: timeout)
-      close_native([finish - Durations.now, 0].max)
-    ensure
-      @closed = true if @process != Process.pid || !handler?
+      begin
+        drain(timeout: timeout)
+        close_native([finish - Durations.now, 0].max)
+      ensure
+        @closed = true
+      end
     end
 
     # @api private

@@ -14,15 +14,17 @@ module AceMQ
     INTEGERS = { int8: 2, uint8: 3, int16: 4, uint16: 5, int32: 6, uint32: 7, int64: 8, uint64: 9 }.freeze
     RANGE = (-(2**63)..((2**63) - 1)).freeze
     NAME_SIZE = 256
+    DEPTH = 32
 
     module_function
 
     # @return [FFI::Pointer] a table that the caller frees
-    def build(hash)
+    def build(hash, depth = 1)
+      check_depth(depth)
       table = Native.acemq_table_new
       raise OutOfMemory if table.null?
 
-      hash.each { |name, value| set(table, name.to_s, value) }
+      hash.each { |name, value| set(table, name.to_s, value, depth) }
       table
     rescue Exception
       Native.acemq_table_free(table) if table
@@ -31,8 +33,10 @@ module AceMQ
 
     # Lends a table to the block.
     def with(hash)
-      return yield(nil) if hash.nil? || hash.empty?
+      return yield(nil) if hash.nil?
       return yield(hash.pointer) if hash.is_a?(Table)
+      raise InvalidArgument.new("headers are a #{hash.class}, and no Hash", field: "headers") unless hash.is_a?(Hash)
+      return yield(nil) if hash.empty?
 
       table = build(hash)
       begin
@@ -42,27 +46,34 @@ module AceMQ
       end
     end
 
-    def set(table, name, value)
-      raise InvalidArgument.new("header #{name.inspect}: the name holds a NUL", field: name) if name.include?("\0")
+    # The library's limit, which is told here before what refers to itself has no end.
+    def check_depth(depth)
+      return if depth <= DEPTH
 
-      Native.check { |error| put(table, name, value, error) }
+      raise LimitError.new("headers are nested deeper than the limit of #{DEPTH} levels", field: "headers", limit: DEPTH)
     end
 
-    def put(table, name, value, error)
+    def set(table, name, value, depth)
+      raise InvalidArgument.new("header #{name.inspect}: the name holds a NUL", field: name) if name.include?("\0")
+
+      Native.check { |error| put(table, name, value, depth, error) }
+    end
+
+    def put(table, name, value, depth, error)
       case value
       when String, Symbol then put_text(table, name, value.to_s, error)
       when Integer then Native.acemq_table_set_integer(table, name, 8, in_range(name, value), error)
       when Float then Native.acemq_table_set_double(table, name, value, error)
       when true, false then Native.acemq_table_set_bool(table, name, value ? 1 : 0, error)
       when nil then Native.acemq_table_set_void(table, name, error)
-      else put_composed(table, name, value, error)
+      else put_composed(table, name, value, depth, error)
       end
     end
 
-    def put_composed(table, name, value, error)
+    def put_composed(table, name, value, depth, error)
       case value
-      when Hash then with_table(value) { |inner| Native.acemq_table_set_table(table, name, inner, error) }
-      when Array then with_array(value) { |inner| Native.acemq_table_set_array(table, name, inner, error) }
+      when Hash then with_table(value, depth + 1) { |inner| Native.acemq_table_set_table(table, name, inner, error) }
+      when Array then with_array(value, depth + 1) { |inner| Native.acemq_table_set_array(table, name, inner, error) }
       when Time then Native.acemq_table_set_timestamp(table, name, value.to_i, error)
       when BigDecimal then put_decimal(table, name, value, error)
       when Typed then put_typed(table, name, value, error)
@@ -104,18 +115,19 @@ module AceMQ
       raise LimitError.new("header #{name}: #{number} does not fit 64 bits", field: name, limit: RANGE.last)
     end
 
-    def with_table(hash)
-      inner = build(hash)
+    def with_table(hash, depth)
+      inner = build(hash, depth)
       yield inner
     ensure
       Native.acemq_table_free(inner) if inner
     end
 
     # What an array holds has stood in a table first: that is how it gets its kind.
-    def with_array(values)
+    def with_array(values, depth)
+      check_depth(depth)
       array = Native.acemq_array_new
       values.each do |value|
-        with_table("value" => value) do |table|
+        with_table({ "value" => value }, depth) do |table|
           Native.check { |error| Native.acemq_array_append(array, Native.acemq_table_get(table, "value"), error) }
         end
       end

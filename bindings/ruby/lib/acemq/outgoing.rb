@@ -55,6 +55,13 @@ module AceMQ
       text
     end
 
+    # What no int holds the library cannot refuse.
+    def whole(name, value)
+      return value if value.is_a?(Integer) && value.abs < 2**31
+
+      raise InvalidArgument.new("#{name} is no whole number, or too large", field: name.to_s)
+    end
+
     def set_headers(message, headers)
       unless headers.respond_to?(:to_hash)
         raise InvalidArgument.new("headers is a #{headers.class} and not a hash", field: "headers")
@@ -65,9 +72,9 @@ module AceMQ
 
     def set(message, name, value)
       case name
-      when :version then Native.acemq_message_set_version(message, value)
+      when :version then Native.acemq_message_set_version(message, whole(name, value))
       when :headers then set_headers(message, value)
-      when :priority then Native.acemq_message_set_priority(message, value)
+      when :priority then Native.acemq_message_set_priority(message, whole(name, value))
       when :expiration
         Native.acemq_message_set_expiration(message, Durations.milliseconds(value, "expiration"))
       when :transient then Native.acemq_message_set_transient(message) if value

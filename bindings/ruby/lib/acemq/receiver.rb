@@ -251,11 +251,17 @@ module AceMQ
 
     def verdict(failure)
       case failure
-      when Reject then [Message::REJECTED, failure.message]
-      when Park then [Message::PARKED, failure.message]
-      when DecodeError then [Message::PARKED, failure.message]
-      else [Message::FAILED, "#{failure.class}: #{failure.message}"]
+      when Reject then [Message::REJECTED, text_of(failure)]
+      when Park, DecodeError then [Message::PARKED, text_of(failure)]
+      else [Message::FAILED, "#{failure.class}: #{text_of(failure)}"]
       end
+    end
+
+    # A class of the application's may fail at that, too.
+    def text_of(failure)
+      failure.message.to_s
+    rescue StandardError
+      ""
     end
 
     # What cannot be settled is delivered again.

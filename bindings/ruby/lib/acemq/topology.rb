@@ -173,13 +173,19 @@ module AceMQ
 
     private
 
+    def name_of(queue)
+      return queue.to_s if queue.is_a?(String) || queue.is_a?(Symbol)
+
+      raise InvalidArgument.new("queue is a #{queue.class}, and no name or AceMQ::Topology", field: "queue")
+    end
+
     def built(what, options, block)
       topology = what.first.is_a?(Topology) ? what.shift : Topology.new
       if what.empty? && options.any?
         raise InvalidArgument.new("#{options.keys.first} is an option of queues that are named", field: options.keys.first.to_s)
       end
 
-      what.each { |queue| topology.queue(queue.to_s, **options) }
+      what.each { |queue| topology.queue(name_of(queue), **options) }
       block&.call(topology)
       topology
     end
