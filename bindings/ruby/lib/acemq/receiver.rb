@@ -14,7 +14,8 @@ module AceMQ
     CLOSED = 6
     NEVER = { Object => :never }.freeze
     NOW = { Object => :immediate }.freeze
-    private_constant :TIMEOUT, :CANCELLED, :CLOSED, :NEVER, :NOW
+    WAITING = { Object => :on_blocking }.freeze
+    private_constant :TIMEOUT, :CANCELLED, :CLOSED, :NEVER, :NOW, :WAITING
 
     # @return [String] the queue, or the name of an ordered consumer
     attr_reader :queue
@@ -40,10 +41,11 @@ module AceMQ
     # @param timeout [Numeric, String, nil] nil: as long as it takes
     # @return [Message, nil] nil: none came in time, or it was closed
     def pull(timeout: nil)
+      wait = Durations.milliseconds(timeout)
       slot = FFI::MemoryPointer.new(:pointer)
-      return nil unless await(slot, Durations.milliseconds(timeout))
-
-      Pulled.new(slot.read_pointer, @codec)
+      await(slot, wait) ? pulled(slot) : nil
+    ensure
+      put_back(slot) if slot
     end
 
     # Handles messages on this thread, as {Connection#consume} does on one of its own, until the block breaks out, none
@@ -53,10 +55,12 @@ module AceMQ
     def each(timeout: nil)
       return enum_for(:each, timeout: timeout) unless block_given?
 
-      slot = FFI::MemoryPointer.new(:pointer)
       wait = Durations.milliseconds(timeout)
+      slot = FFI::MemoryPointer.new(:pointer)
       handle_inline(slot) { |message| yield message } while await(slot, wait)
       self
+    ensure
+      put_back(slot) if slot
     end
 
     # What was counted since it was opened.
@@ -184,7 +188,12 @@ module AceMQ
       end
     end
 
+    # Interrupts come while it waits, or when what was taken is in the slot, whose owner puts it back.
     def await(slot, milliseconds)
+      Thread.handle_interrupt(WAITING) { await_until(slot, milliseconds) }
+    end
+
+    def await_until(slot, milliseconds)
       finish = milliseconds == Durations::FOREVER ? nil : Durations.now + (milliseconds / 1000.0)
       until @closed
         status = @slow ? take_interruptibly(slot) : take_quickly(slot, nil)
@@ -208,6 +217,22 @@ module AceMQ
       end
       slot.write_pointer(out.read_pointer)
       status
+    end
+
+    def pulled(slot)
+      Thread.handle_interrupt(NEVER) do
+        message = Pulled.new(slot.read_pointer, @codec)
+        slot.write_pointer(FFI::Pointer::NULL)
+        message
+      end
+    end
+
+    # What an interrupt has left there.
+    def put_back(slot)
+      Thread.handle_interrupt(NEVER) do
+        Native.acemq_delivery_free(slot.read_pointer)
+        slot.write_pointer(FFI::Pointer::NULL)
+      end
     end
 
     # The slot owns the delivery until the end, whatever the handler does.
@@ -243,10 +268,10 @@ module AceMQ
     end
 
     def let_go(message, slot)
-      pointer = slot.read_pointer
-      slot.write_pointer(FFI::Pointer::NULL)
-      message&.let_go
-      Native.acemq_delivery_free(pointer)
+      Thread.handle_interrupt(NEVER) do
+        message&.let_go
+        put_back(slot)
+      end
     end
 
     def verdict(failure)
