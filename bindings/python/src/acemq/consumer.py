@@ -152,14 +152,27 @@ class Source:
         piece = SLICE if on_main_thread() else limit
         deadline = time.monotonic() + limit / 1000
         turn = ffi.new("acemq_py_turn *")
+        try:
+            return self._next(turn, limit, piece, deadline)
+        except BaseException:
+            lib.acemq_delivery_free(turn.delivery)  # Ctrl-C came when it was taken, and before it was anybody's
+            raise
+
+    def _next(self, turn: Any, limit: int, piece: int, deadline: float) -> Message:
         while True:
             left = max(0, int((deadline - time.monotonic()) * 1000)) if limit != FOREVER else FOREVER
             status = lib.acemq_py_next(turn, self._handle, self._kind, ffi.NULL, 0, min(piece, left))
             if status == 0:
-                return Message(turn.delivery, self._codec, turn.body, turn.length)
+                return self._taken(turn)
             error = take_error(turn.error)
             if status != lib.ACEMQ_E_TIMEOUT or left <= piece:
                 raise error
+
+    def _taken(self, turn: Any) -> Message:
+        message = Message(turn.delivery, self._codec, turn.body, turn.length, False)
+        turn.delivery = ffi.NULL  # nothing that could be interrupted lies between these
+        message._mine = True
+        return message
 
     def __iter__(self) -> Iterator[Message]:
         """Messages until the consumer is closed. Each is settled by whoever takes it, best by ``with message:``."""

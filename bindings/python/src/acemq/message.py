@@ -32,9 +32,9 @@ class Message:
     __slots__ = ("_body", "_codec", "_delivery", "_mine", "_packed", "_settled", "_view", "__weakref__")
 
     def __init__(self, delivery: Any, codec: Codec, address: Any, length: int, mine: bool = True) -> None:
+        self._mine = mine
         self._delivery = delivery
         self._codec = codec
-        self._mine = mine
         self._settled = False
         self._packed: Any = None
         self._view = _buffer(address, length) if length else b""
@@ -49,8 +49,11 @@ class Message:
         taken.address = taken.payload = None
 
     def __del__(self) -> None:
-        if self._mine:
-            _FREE(self._delivery)
+        try:
+            if self._mine:
+                _FREE(self._delivery)
+        except AttributeError:
+            pass  # it was interrupted as it was made
 
     def __repr__(self) -> str:
         return f"<acemq message {self.id} of {self.queue}, attempt {self.attempt}>"
