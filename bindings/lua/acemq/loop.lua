@@ -147,7 +147,8 @@ local function resume(self, task, answer)
       error(request, 0)
     end
   else
-    task.request = request
+    -- Who yields by itself lets the others have their turn.
+    task.request = type(request) == "table" and request or { done = NOTHING_TO_WAIT_FOR, deadline = math.huge }
   end
   return self
 end
@@ -221,9 +222,12 @@ function Loop:run(given)
   if self.running then
     errors.raise("state", "the loop runs already")
   end
-  self.stopped, self.running, self.handled, self.last = false, true, 0, loop.now()
   local idle = given.idle and tonumber(options.duration(given.idle, "idle")) or math.huge
   local ends = loop.deadline(given.timeout)
+  if given.count ~= nil and type(given.count) ~= "number" then
+    errors.raise("invalid_argument", "option 'count' wants a number and has a " .. type(given.count), "count")
+  end
+  self.stopped, self.running, self.handled, self.last = false, true, 0, loop.now()
   self.wanted = given.count or math.huge
   local fine, raised = pcall(function()
     while #self.tasks > 0 and not is_over(self) do

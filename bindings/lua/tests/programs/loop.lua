@@ -102,6 +102,26 @@ on_each("pause, resume, wake, timeouts and a consumer that is closed while it wa
   raises("invalid_argument", consumer.next, consumer, -1)
 end)
 
+test("a run that is refused for its options does not count as one that goes on", function()
+  local mq = acemq.connect("memory://refused")
+  for _, given in ipairs({ { timeout = 0 / 0 }, { idle = {} }, { count = "x" }, { timeout = "soon" } }) do
+    tap.ok(not pcall(mq.run, mq, given), "it is refused")
+  end
+  tap.is(mq:run({ timeout = 1 }), 0)
+end)
+
+test("a coroutine that yields by itself goes on in its next turn", function()
+  local mq, turns = acemq.connect("memory://yielding"), 0
+  mq:spawn(function()
+    for _ = 1, 3 do
+      coroutine.yield()
+      turns = turns + 1
+    end
+  end)
+  mq:run({ timeout = "30s" })
+  tap.is(turns, 3)
+end)
+
 test("run ends by count, idle, timeout, stop, and when nothing is left; what a coroutine raises is raised", function()
   local mq = acemq.connect("memory://" .. tap.name())
   is(mq:run(), 0)
