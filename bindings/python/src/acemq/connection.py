@@ -312,6 +312,8 @@ class Connection(Queues):
 
     def on_event(self, listener: Callable[[Event], None]) -> Callable[[Event], None]:
         """Calls the function with each event, on a thread that takes nothing else. Fit for a decorator."""
+        if not callable(listener):
+            raise InvalidArgument("listener must be a function", field="listener")
         self._listeners.append(listener)
         return listener
 

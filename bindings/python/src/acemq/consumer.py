@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterator, 
 
 from acemq._library import ffi, lib
 from acemq.codec import Codec, codec_of
-from acemq.errors import Closed, Error, FromHandler, StateError, Timeout, checked, made, take_error, to_text
+from acemq.errors import (
+    Closed,
+    Error,
+    FromHandler,
+    InvalidArgument,
+    StateError,
+    Timeout,
+    checked,
+    made,
+    take_error,
+    to_text,
+)
 from acemq.idempotency import Idempotency, claim_key_of, store_of
 from acemq.interrupt import SLICE, interruptible, on_main_thread
 from acemq.message import Message
@@ -106,6 +117,8 @@ def consumer_options(
     )
     options.struct.declare = lib.ACEMQ_DECLARE_VERIFY if verify else lib.ACEMQ_DECLARE_YES
     if claim_key is not None:
+        if not callable(claim_key):
+            raise InvalidArgument("claim_key must be a function", field="claim_key")
         claim_key_of(options, claim_key, chosen)
     options.codec = chosen  # type: ignore[attr-defined]
     return options

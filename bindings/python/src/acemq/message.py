@@ -302,6 +302,8 @@ class Outgoing:
             self.held.append(table)
             fields.headers = table
         if caused_by is not None:
+            if not isinstance(caused_by, Message):
+                raise InvalidArgument("caused_by must be a message that arrived", field="caused_by")
             fields.parent = caused_by._delivery
         fields.version = -1 if version is None else integer(version, "version", 1, 2**31 - 1)
         fields.priority = -1 if priority is None else integer(priority, "priority", 0, 255)

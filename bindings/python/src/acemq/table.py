@@ -42,6 +42,13 @@ def _set_decimal(table: Any, name: Any, value: decimal.Decimal, field: str) -> N
     checked(lib.acemq_table_set_decimal, table, name, -exponent, unscaled)
 
 
+def _seconds_of(value: datetime.datetime, field: str) -> int:
+    try:
+        return int(value.timestamp())
+    except (ValueError, OverflowError):
+        raise InvalidArgument(f"header {field} is a time that no clock of this zone shows", field=field) from None
+
+
 def _set_integer(table: Any, name: Any, value: int, field: str) -> None:
     if not -_INT64 <= value < _INT64:
         raise InvalidArgument(f"header {field} is outside an int64", field=field)
@@ -73,7 +80,7 @@ def _set(table: Any, name: Any, value: Any, field: str, level: int) -> None:
     elif isinstance(value, (bytes, bytearray, memoryview)):
         _set_bytes(table, name, value)
     elif isinstance(value, datetime.datetime):
-        checked(lib.acemq_table_set_timestamp, table, name, int(value.timestamp()))
+        checked(lib.acemq_table_set_timestamp, table, name, _seconds_of(value, field))
     elif isinstance(value, decimal.Decimal):
         _set_decimal(table, name, value, field)
     elif isinstance(value, Mapping):
@@ -87,7 +94,7 @@ def _set(table: Any, name: Any, value: Any, field: str, level: int) -> None:
 def to_table(headers: Headers, prefix: str = "", level: int = 1) -> Any:
     """A table of the library's; raises what it refuses, by name."""
     if not isinstance(headers, Mapping):
-        raise InvalidArgument(f"headers must be a dict, not {type(headers).__name__}", field="headers")
+        raise InvalidArgument(f"headers must be a mapping, not {type(headers).__name__}", field="headers")
     table = ffi.gc(lib.acemq_table_new(), lib.acemq_table_free)
     for name, value in headers.items():
         _set(table, text(name, "header name"), value, prefix + name, level)
