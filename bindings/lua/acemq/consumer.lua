@@ -300,10 +300,15 @@ local function start_members(self)
   end
 end
 
+--- Whether it is a function, or a table that can be called like one.
+function consumer.is_callable(value)
+  return type(value) == "function" or (type(value) == "table" and (getmetatable(value) or {}).__call ~= nil)
+end
+
 --- Has messages handled by a function while the loop runs: its connection keeps it until it is closed. See
 -- Connection:consume().
 function Consumer:start(handler)
-  if type(handler) ~= "function" then
+  if not consumer.is_callable(handler) then
     self:close()
     errors.raise("invalid_argument", "the handler is a " .. type(handler) .. " and not a function", "handler")
   end

@@ -62,16 +62,12 @@ end
 
 local Connection = connection.methods
 
-local function is_callable(value)
-  return type(value) == "function" or (type(value) == "table" and (getmetatable(value) or {}).__call ~= nil)
-end
-
 -- What is no handler would fail every message.
 local function open(self, name, kind, handler, given)
-  if type(handler) == "table" and given == nil and not is_callable(handler) then
+  if type(handler) == "table" and given == nil and not consumer.is_callable(handler) then
     handler, given = nil, handler
   end
-  if handler ~= nil and not is_callable(handler) then
+  if handler ~= nil and not consumer.is_callable(handler) then
     errors.raise("invalid_argument", "the handler is a " .. type(handler) .. " and not a function", "handler")
   end
   local one = consumer.open(self, name, kind, given)
