@@ -230,7 +230,6 @@ def leave(source):
     """Closes it, so that its messages are others' to have."""
     source.close()
     source._workers.join(5)
-    client()._running.remove(source)
 
 
 def ordered_publish(given):

@@ -62,18 +62,10 @@ module AceMQ
       raise InvalidArgument.new("#{name} is no whole number, or too large", field: name.to_s)
     end
 
-    def set_headers(message, headers)
-      unless headers.respond_to?(:to_hash)
-        raise InvalidArgument.new("headers is a #{headers.class} and not a hash", field: "headers")
-      end
-
-      Headers.with(headers.to_hash) { |table| Native.acemq_message_set_headers(message, table) if table }
-    end
-
     def set(message, name, value)
       case name
       when :version then Native.acemq_message_set_version(message, whole(name, value))
-      when :headers then set_headers(message, value)
+      when :headers then Headers.with(value) { |table| Native.acemq_message_set_headers(message, table) if table }
       when :priority then Native.acemq_message_set_priority(message, whole(name, value))
       when :expiration
         Native.acemq_message_set_expiration(message, Durations.milliseconds(value, "expiration"))
