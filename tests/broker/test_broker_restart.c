@@ -246,7 +246,9 @@ START_TEST(nobody_waits_longer_than_he_asked_to_and_the_ladder_survives)
     trial_begin(&self, TRIAL_RABBITMQ);
     const char *queue = trial_queue(&self, "orders", ACEMQ_QUEUE_CLASSIC);
     const char *dead = trial_derived(&self, queue, ".dlq");
-    acemq_policy *policy = trial_policy("fixed(3, 2s).threshold(1s)");
+    /* No wait runs out near the kill, however slow the machine is: what a classic rung has just let
+     * go may be in no file yet. */
+    acemq_policy *policy = trial_policy("fixed(2, 10s).threshold(1s)");
     trial_record(&seen, self.mq, queue, policy, NULL, trial_fail, NULL);
     for (int i = 0; i < 20; i++) {
         char id[16];
@@ -254,7 +256,7 @@ START_TEST(nobody_waits_longer_than_he_asked_to_and_the_ladder_survives)
         trial_publish_text(&self, queue, id);
     }
     trial_wait_seen(&seen, 20, PATIENCE);
-    trial_wait_ready(&self, trial_derived(&self, queue, ".retry.2s"), 20, PATIENCE);
+    trial_wait_ready(&self, trial_derived(&self, queue, ".retry.10s"), 20, PATIENCE);
     free(broker_control("kill", NULL));
     int64_t before = trial_now();
     for (int i = 0; i < THREADS; i++) {
@@ -274,7 +276,7 @@ START_TEST(nobody_waits_longer_than_he_asked_to_and_the_ladder_survives)
     for (int i = 0; i < 20; i++) {
         char id[16];
         snprintf(id, sizeof id, "order-%d", i);
-        ck_assert_ptr_nonnull(trial_sight_for(&seen, id, 2));
+        ck_assert_ptr_nonnull(trial_sight_for(&seen, id, 1));
     }
     trial_record_end(&seen);
     acemq_policy_free(policy);
