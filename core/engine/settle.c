@@ -69,6 +69,7 @@ void ace_settle_flush(ace_consumer *consumer)
     if (consumer->acks.count == 0) {
         return;
     }
+    consumer->acks.flushed = ace_consumer_now(consumer);
     if (ace_acks_flush(&consumer->acks, consumer->subscription.channel,
                        lowest_unsettled(consumer))) {
         ace_loop_timer_cancel(consumer->loop, &consumer->acks.timer);
@@ -95,10 +96,17 @@ void ace_settle_init(ace_consumer *consumer)
     consumer->acks.timer.fire = flush_due;
 }
 
-/* Held back only while the broker has other messages of ours to go on with. */
+/* Others follow closely: here already, or as they did a moment ago. */
+static bool has_company(const ace_consumer *consumer)
+{
+    return !ace_list_empty(&consumer->deliveries) ||
+           ace_consumer_now(consumer) - consumer->acks.flushed < ACE_ACKS_DELAY;
+}
+
+/* Held back only while the broker may send more without it. */
 static bool can_wait(const ace_consumer *consumer)
 {
-    return !consumer->stopping && !ace_list_empty(&consumer->deliveries) &&
+    return !consumer->stopping && has_company(consumer) &&
            consumer->acks.count * 4 < consumer->subscription.window;
 }
 

@@ -14,12 +14,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ACE_ACKS_MOST  64
+#define ACE_ACKS_MOST  40
 #define ACE_ACKS_DELAY INT64_C(3) /* ms */
 
 typedef struct ace_acks {
     uint64_t tags[ACE_ACKS_MOST];
     size_t count;
+    int64_t flushed; /* when the last ones left */
     ace_timer timer;
     ace_deferral deferral;
 } ace_acks;

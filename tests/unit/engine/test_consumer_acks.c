@@ -50,13 +50,40 @@ START_TEST(acks_are_joined_where_nothing_below_is_unsettled_and_single_elsewhere
     MUST(ace_delivery_put_back(d[3], &error));
     ace_delivery_free(d[3]);
     assert_settled(p, 2, 'n', 4, false);
+    pass(p, ACE_ACKS_DELAY);
     accept_one(d[5]);
-    accept_one(d[6]); /* the last in hand: at once */
+    accept_one(d[6]); /* the last in hand, a while after the others: at once */
     AWAIT(counted(consumer).acknowledged == 6);
     assert_settled(p, 3, 'a', 7, true);
     settle_down();
     ck_assert_int_eq(PEER(p->settled_count), 4);
     ck_assert_uint_eq(counted(consumer).in_flight, 0);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
+START_TEST(the_last_in_hand_waits_where_others_were_there_a_moment_ago)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    ace_delivery *d[2];
+    peer_begin(p);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(to_deliver, 2);
+    take(consumer, d, 2);
+    pass(p, ACE_ACKS_DELAY);
+    accept_one(d[0]);
+    AWAIT(counted(consumer).acknowledged == 1);
+    pass(p, ACE_ACKS_DELAY);
+    assert_settled(p, 0, 'a', 1, false);
+    accept_one(d[1]);
+    AWAIT(counted(consumer).acknowledged == 2);
+    settle_down();
+    ck_assert_int_eq(PEER(p->settled_count), 1);
+    pass(p, ACE_ACKS_DELAY);
+    assert_settled(p, 1, 'a', 2, false);
     ace_consumer_release(consumer);
     peer_end(p);
 }
@@ -334,6 +361,7 @@ int main(void)
     TCase *tcase = tcase_create("acks");
     tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, acks_are_joined_where_nothing_below_is_unsettled_and_single_elsewhere);
+    tcase_add_test(tcase, the_last_in_hand_waits_where_others_were_there_a_moment_ago);
     tcase_add_test(tcase, acks_of_a_quarter_of_the_window_wait_no_longer);
     tcase_add_test(tcase, closing_flushes_what_was_held_back);
     tcase_add_test(tcase, a_settle_from_before_a_reconnect_is_dropped_here);
