@@ -2,6 +2,9 @@
 #include "engine/consumer_subscription.h"
 #include "engine/settle.h"
 
+/* Narrower, and the broker would have nothing to send while the loop pauses. */
+#define WIDE_FROM 64
+
 void ace_window_subscribed(ace_consumer *consumer)
 {
     consumer->subscription.largest = 0;
@@ -133,6 +136,9 @@ void ace_window_arrived(ace_consumer *consumer, size_t bytes)
     ace_subscription *subscription = &consumer->subscription;
     keep_bodies(consumer);
     subscription->arrivals++;
+    if (subscription->window >= WIDE_FROM) {
+        ace_loop_note_arrival(consumer->loop);
+    }
     if (bytes > subscription->largest) {
         subscription->largest = bytes;
     }

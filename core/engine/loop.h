@@ -132,7 +132,13 @@ ace_clock *ace_loop_clock(const ace_loop *loop);
 int64_t ace_loop_now(const ace_loop *loop); /* monotonic milliseconds, as of this turn's start */
 bool ace_loop_timer_set(ace_loop *loop, ace_timer *timer, int64_t deadline); /* false: no memory */
 void ace_loop_timer_cancel(ace_loop *loop, ace_timer *timer);                /* fine when not set */
-bool ace_loop_watch(ace_loop *loop, ace_watch *watch);                       /* false: no memory */
+/* Something came that the sender did not wait for, and more may come before this is answered: where
+ * thousands a second do, the loop pauses before it reads on, and so reads larger portions. With
+ * half of this pause it wakes up twice as often; with four times as much a window of 300 runs dry.
+ */
+#define ACE_LOOP_PAUSE 100000 /* ns */
+void ace_loop_note_arrival(ace_loop *loop);
+bool ace_loop_watch(ace_loop *loop, ace_watch *watch);       /* false: no memory */
 void ace_loop_unwatch(ace_loop *loop, ace_watch *watch);     /* fine when not watched */
 void ace_loop_defer(ace_loop *loop, ace_deferral *deferral); /* once a turn, however often asked */
 void ace_loop_undefer(ace_loop *loop, ace_deferral *deferral);

@@ -36,6 +36,9 @@ struct ace_loop {
     bool stopping;
     bool abandoned;
     int64_t now;
+    int64_t gauged;   /* when the arrivals were counted last */
+    int64_t arrivals; /* since then */
+    bool flooded;     /* by that count */
     ace_timer_heap timers;
     ace_list watches;
     ace_list deferred;

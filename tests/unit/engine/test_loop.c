@@ -348,6 +348,74 @@ START_TEST(an_idle_loop_uses_no_processor)
 }
 END_TEST
 
+typedef struct flood {
+    ace_watch watch;
+    ace_loop *loop;
+    atomic_int turns;
+    atomic_int a_turn; /* arrivals */
+} flood;
+
+static void arrive(ace_watch *watch, short events)
+{
+    flood *mine = ACE_RECORD(watch, flood, watch);
+    (void)events;
+    atomic_fetch_add(&mine->turns, 1);
+    for (int i = atomic_load(&mine->a_turn); i > 0; i--) {
+        ace_loop_note_arrival(mine->loop);
+    }
+}
+
+static void watch_flood(void *user)
+{
+    flood *mine = user;
+    ck_assert(ace_loop_watch(mine->loop, &mine->watch));
+}
+
+static void unwatch_flood(void *user)
+{
+    flood *mine = user;
+    ace_loop_unwatch(mine->loop, &mine->watch);
+}
+
+static int64_t nanoseconds(void)
+{
+    struct timespec now;
+    ck_assert_int_eq(clock_gettime(CLOCK_MONOTONIC, &now), 0);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* How many turns more than pauses fit into the time they took. */
+static int turns_beyond_pauses(flood *mine)
+{
+    int64_t from = nanoseconds();
+    int before = atomic_load(&mine->turns);
+    (void)poll(NULL, 0, 100);
+    int turns = atomic_load(&mine->turns) - before;
+    ck_assert_int_gt(turns, 0);
+    return turns - (int)((nanoseconds() - from) / ACE_LOOP_PAUSE) - 1;
+}
+
+START_TEST(in_a_flood_the_loop_pauses_before_it_reads_on)
+{
+    flood mine = {.watch.ready = arrive, .watch.events = POLLIN};
+    atomic_init(&mine.turns, 0);
+    atomic_init(&mine.a_turn, 100);
+    mine.watch.descriptor = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK); /* always readable */
+    ck_assert_int_ge(mine.watch.descriptor, 0);
+    mine.loop = start_loop(ace_clock_system());
+    ck_assert(ace_loop_call(mine.loop, watch_flood, &mine));
+    (void)poll(NULL, 0, 20); /* it has seen by then what comes */
+    ck_assert_int_le(turns_beyond_pauses(&mine), 0);
+    atomic_store(&mine.a_turn, 0); /* the flood is over, and with it the pauses */
+    for (int left = 100; left > 0 && turns_beyond_pauses(&mine) <= 0; left--) {
+        ck_assert_int_gt(left, 1);
+    }
+    ck_assert(ace_loop_call(mine.loop, unwatch_flood, &mine));
+    end_loop(mine.loop);
+    close(mine.watch.descriptor);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("loop");
@@ -360,6 +428,7 @@ int main(void)
     tcase_add_test(tcase, timers_fire_when_the_clock_says_and_not_before);
     tcase_add_test(tcase, a_watch_that_was_removed_in_the_same_turn_is_not_called);
     tcase_add_test(tcase, what_is_deferred_runs_once_after_all_tasks_of_the_turn);
+    tcase_add_test(tcase, in_a_flood_the_loop_pauses_before_it_reads_on);
     tcase_add_test(tcase, an_idle_loop_uses_no_processor);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
