@@ -16,18 +16,34 @@ def report(count, began):
     json.dump({"count": count, "seconds": time.perf_counter() - began}, sys.stdout)
 
 
+def message_of(payload, number):
+    """The envelope that ours has too; the cheapest id that is one, a number in the length of a UUID."""
+    name = f"00000000-0000-4000-8000-{number:012x}"
+    return aio_pika.Message(
+        json.dumps(payload).encode(),
+        content_type="application/json",
+        delivery_mode=aio_pika.DeliveryMode.PERSISTENT,
+        message_id=name,
+        headers={
+            "x-acemq-id": name,
+            "x-acemq-type": "bench",
+            "x-acemq-correlation": name,
+            "x-acemq-origin": "acemq@aio-pika",
+            "x-acemq-version": 1,
+            "x-acemq-attempt": 1,
+            "x-acemq-first-seen": int(time.time() * 1000),
+        },
+    )
+
+
 async def send(exchange, options, count):
-    """So many in flight, each confirmed."""
+    """So many in flight, each confirmed; mandatory, as publish() has it by itself."""
     payload = {"id": 7, "type": "bench", "text": "x" * max(0, options.size - 36)}
     numbers = iter(range(count))
 
     async def sender():
-        for _ in numbers:
-            body = json.dumps(payload).encode()
-            message = aio_pika.Message(
-                body, content_type="application/json", delivery_mode=aio_pika.DeliveryMode.PERSISTENT
-            )
-            await exchange.publish(message, routing_key=options.queue)
+        for number in numbers:
+            await exchange.publish(message_of(payload, number), routing_key=options.queue)
 
     await asyncio.gather(*(sender() for _ in range(options.window)))
 
