@@ -127,7 +127,7 @@ static ace_code ask_by_event(ace_client *client, ace_events *events, ace_credent
             ace_events_put(events, &(ace_event){.kind = ACE_EVENT_CREDENTIALS, .source = ""});
         }
         code = await_answer(client, error);
-        client->asking--;
+        client->asking -= code == ACE_OK ? 0 : 1;
     }
     if (code == ACE_OK) {
         code = hand_over(client->name, client->password, credentials, error);
@@ -167,6 +167,7 @@ ace_code ace_client_answer(ace_client *client, const char *name, const char *pas
         client->password = given.password;
         given = (ace_credentials){NULL, NULL};
         client->answer++;
+        client->asking = 0; /* who asks from here on, before these wake, is told of anew */
         ace_condition_broadcast(&client->answered);
     }
     ace_mutex_unlock(&client->mutex);

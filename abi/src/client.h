@@ -30,7 +30,7 @@ typedef struct ace_client {
     ace_mutex mutex;
     ace_condition answered;
     uint64_t answer; /* counts them */
-    unsigned asking; /* questions that wait */
+    unsigned asking; /* questions that were not answered */
     char *name;      /* the last answer; at first the URL's */
     char *password;
 
