@@ -331,6 +331,11 @@ void ace_loop_timer_cancel(ace_loop *loop, ace_timer *timer)
     ace_timer_cancel(&loop->timers, timer);
 }
 
+void ace_loop_note_arrival(ace_loop *loop)
+{
+    (void)loop;
+}
+
 bool ace_loop_watch(ace_loop *loop, ace_watch *watch)
 {
     ace_list_append(&loop->watches, &watch->node);
