@@ -178,7 +178,7 @@ static inline void bench_close(consume_bench *bench, const char *const *rungs)
         delete_queue(bench, named(bench, *rungs));
     }
     ace_session_free(bench->session);
-    MUST(ace_connection_close(bench->connection, 5000, &error));
+    MUST(ace_connection_close(bench->connection, PATIENCE, &error));
     ace_connection_release(bench->connection);
 }
 
@@ -265,7 +265,8 @@ typedef struct recorder {
     ace_outcome outcome; /* of every call, but for */
     int fail_first;      /* so many calls, which fail */
     const char *reason;
-    int64_t pause; /* ms that each call takes */
+    int64_t pause;    /* ms that each call takes */
+    atomic_bool held; /* calls do not return before this is over */
     atomic_int calls;
     atomic_int running;
     atomic_int most_running;
@@ -297,6 +298,9 @@ static inline ace_outcome record_call(ace_delivery *delivery, void *user)
     }
     if (record->pause > 0) {
         nap(record->pause);
+    }
+    while (atomic_load(&record->held)) {
+        nap(1);
     }
     if (record->reason != NULL) {
         ace_delivery_set_reason(delivery, record->reason);

@@ -38,7 +38,7 @@ static void publish_expecting(const trial *self, const char *queue, acemq_status
     acemq_status status = acemq_publish(self->mq, queue, message, 2000, trial_error());
     int64_t took = trial_now() - before;
     trial_judge(status, expected, "acemq_publish", __FILE__, __LINE__);
-    ck_assert_msg(took >= 1990 && took < 4000, "it took %ld ms of 2000", (long)took);
+    ck_assert_msg(took >= 1990 && took < 15000, "it took %ld ms of 2000", (long)took);
     acemq_message_free(message);
 }
 
@@ -66,7 +66,7 @@ START_TEST(the_first_publish_is_unknown_and_the_next_are_refused)
     int64_t before = trial_now();
     acemq_connection_get_state(self.mq, &reason);
     health_is_up_with_the_reason(self.mq);
-    ck_assert_int_lt(trial_now() - before, 500);
+    ck_assert_int_lt(trial_now() - before, 5000);
     ck_assert_ptr_nonnull(reason);
     ck_assert_ptr_nonnull(strstr(acemq_error_message(reason), "memory"));
     acemq_error_free(reason);

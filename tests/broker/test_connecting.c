@@ -154,7 +154,7 @@ START_TEST(connecting_is_cancelled_from_another_thread)
     int64_t before = trial_now();
     ck_assert_int_eq(pthread_create(&firing, NULL, fire_soon, cancel), 0);
     trial_must_fail(ACEMQ_E_CANCELLED, acemq_connect(url, &options, &mq, trial_error()));
-    ck_assert_int_lt(trial_now() - before, 2000);
+    ck_assert_int_lt(trial_now() - before, 8000);
     pthread_join(firing, NULL);
     acemq_cancel_free(cancel);
     close(silent);

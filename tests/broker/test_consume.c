@@ -341,7 +341,7 @@ END_TEST
 START_TEST(draining_waits_for_the_handler_and_puts_back_the_rest)
 {
     consume_bench bench;
-    recorder record = {.outcome = ACE_ACCEPTED, .pause = 300};
+    recorder record = {.outcome = ACE_ACCEPTED, .held = true};
     open_with_queue(&bench, "drain");
     ace_consumer *consumer = consume(&bench, &record, NULL);
     for (int i = 0; i < 5; i++) {
@@ -349,6 +349,7 @@ START_TEST(draining_waits_for_the_handler_and_puts_back_the_rest)
     }
     AWAIT(atomic_load(&record.running) == 1);
     ck_assert_int_eq(ace_consumer_drain(consumer, now_ms() + 5, NULL, NULL), ACE_TIMEOUT);
+    atomic_store(&record.held, false);
     MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
     ck_assert_int_eq(atomic_load(&record.calls), 1);
     ck_assert_uint_eq(counted(consumer).acknowledged, 1);
@@ -364,12 +365,14 @@ END_TEST
 START_TEST(a_handler_that_fails_during_a_drain_does_not_wait_either)
 {
     consume_bench bench;
-    recorder record = {.outcome = ACE_FAILED, .pause = 300};
+    recorder record = {.outcome = ACE_FAILED, .held = true};
     ace_policy policy = ace_policy_fixed(3, 15000);
     open_with_queue(&bench, "drain_fails");
     ace_consumer *consumer = consume(&bench, &record, &policy);
     put_text(&bench, "x");
     AWAIT(atomic_load(&record.running) == 1);
+    ck_assert_int_eq(ace_consumer_drain(consumer, now_ms() + 5, NULL, NULL), ACE_TIMEOUT);
+    atomic_store(&record.held, false);
     int64_t begun = now_ms();
     MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
     ck_assert_int_lt(now_ms() - begun, 10000);

@@ -503,14 +503,15 @@ START_TEST(a_claim_is_renewed_while_its_handler_runs)
 {
     claim_bench self;
     begin(&self, "renewed", NULL);
-    self.options.claims.lease = 600;
+    self.options.claims.lease = 1500;
     self.options.claims.renews = true;
-    self.record.pause = 1500;
+    atomic_store(&self.record.held, true);
     start(&self);
     put_with_id(&self.bench, "a", "x");
     AWAIT(atomic_load(&self.record.running) == 1);
-    nap(1000);
+    nap(2000);
     ck_assert_int_eq(answer_for(&self, "a", token), ACE_CLAIM_IN_PROGRESS);
+    atomic_store(&self.record.held, false);
     AWAIT(counted(self.consumer).acknowledged == 1);
     ck_assert_uint_eq(counted(self.consumer).fenced, 0);
     ck_assert_int_ge(atomic_load(&self.fake->renewals), 2);

@@ -124,7 +124,7 @@ START_TEST(a_channel_max_of_4_is_obeyed)
         int64_t before = trial_now();
         acemq_status status =
             acemq_consumer_open(mq, queue, &options, &consumers[opened], trial_error());
-        ck_assert_int_lt(trial_now() - before, 4000);
+        ck_assert_int_lt(trial_now() - before, 15000);
         if (status == ACEMQ_OK) {
             opened++;
         } else {
@@ -207,7 +207,7 @@ START_TEST(a_peer_that_falls_silent_is_dead_after_two_heartbeats)
     trial_proxy_stall(proxy, true);
     int64_t stalled = trial_now();
     while (acemq_consumer_subscribed(seen.consumer) == 1) {
-        ck_assert_int_lt(trial_now() - stalled, 5000);
+        ck_assert_int_lt(trial_now() - stalled, 20000);
         trial_sleep(10);
     }
     ck_assert_int_ge(trial_now() - stalled, 900);

@@ -358,7 +358,7 @@ START_TEST(paused_publishing_is_refused_after_its_timeout_and_sends_nothing)
     int64_t before = trial_now();
     trial_must_fail(ACEMQ_E_REFUSED, acemq_publish(self.mq, queue, message, 300, trial_error()));
     ck_assert_int_ge(trial_now() - before, 290);
-    ck_assert_int_le(trial_now() - before, 2000);
+    ck_assert_int_le(trial_now() - before, 15000);
     ck_assert_int_eq(acemq_error_is_refused(trial_last_error()), 1);
     trial_must(acemq_connection_resume_publishing(self.mq, trial_error()));
     still_publishes(&self, queue);
@@ -388,7 +388,7 @@ START_TEST(a_confirm_that_does_not_come_is_an_unknown_outcome)
     int64_t before = trial_now();
     trial_must_fail(ACEMQ_E_UNKNOWN_OUTCOME, acemq_publish(mq, queue, message, 500, trial_error()));
     ck_assert_int_ge(trial_now() - before, 490);
-    ck_assert_int_le(trial_now() - before, 2000);
+    ck_assert_int_le(trial_now() - before, 15000);
     trial_wait_ready(&self, queue, 1, PATIENCE);
     atomic_store(&keeping, false);
     trial_must(acemq_publish(mq, queue, message, PATIENCE, trial_error()));

@@ -68,7 +68,7 @@ START_TEST(a_replay_without_confirms_ends_when_it_is_cancelled)
     pthread_create(&firing, NULL, fire_soon, options.cancel);
     int64_t began = now_ms();
     MUST_FAIL(ACEMQ_E_CANCELLED, acemq_replay(mq, "q", &options, &result, &error));
-    ck_assert_int_lt(now_ms() - began, 4000);
+    ck_assert_int_lt(now_ms() - began, 20000);
     ck_assert_uint_eq(result.replayed, 0);
     ck_assert_uint_eq(count_ready(mq, "q.dlq"), (uint64_t)counts[_i]);
     pthread_join(firing, NULL);
@@ -89,7 +89,7 @@ START_TEST(a_browser_is_freed_though_nobody_answers)
     trial_proxy_stall(proxy, true);
     int64_t began = now_ms();
     acemq_browser_free(browser);
-    ck_assert_int_lt(now_ms() - began, 8000);
+    ck_assert_int_lt(now_ms() - began, 20000);
     trial_proxy_stall(proxy, false);
 }
 END_TEST

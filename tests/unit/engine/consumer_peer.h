@@ -408,7 +408,7 @@ static inline void peer_begin(consumer_peer *p)
 
 static inline void peer_end(consumer_peer *p)
 {
-    MUST(ace_connection_close(p->connection, 2000, &error));
+    MUST(ace_connection_close(p->connection, PATIENCE, &error));
     ace_connection_release(p->connection);
     char *failure = peer_stop(p->peer);
     ck_assert_msg(failure == NULL, "the peer: %s", failure == NULL ? "" : failure);
@@ -466,7 +466,7 @@ static inline ace_delivery *peer_pull(ace_consumer *consumer)
 /* The next event of a consumer, in the order they came; NULL when none comes soon. */
 static inline ace_event *consumer_event(consumer_peer *p)
 {
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 4000; i++) {
         ace_event *event = ace_events_take(p->connection->events);
         if (event != NULL &&
             (event->kind == ACE_EVENT_CONSUMER || event->kind == ACE_EVENT_SETTLE)) {

@@ -36,7 +36,7 @@ START_TEST(a_wait_ends_at_its_deadline)
     int64_t before = now();
     ck_assert_int_eq(ace_waiter_wait(&waiter, ace_deadline_after(50), NULL), ACE_TIMEOUT);
     ck_assert_int_ge(now() - before, 50);
-    ck_assert_int_lt(now() - before, 2000);
+    ck_assert_int_lt(now() - before, 20000);
     ace_waiter_destroy(&waiter);
 }
 END_TEST

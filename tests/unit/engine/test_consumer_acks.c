@@ -209,7 +209,7 @@ START_TEST(a_handler_that_outlives_its_connection_settles_nothing)
 {
     consumer_peer peer;
     consumer_peer *p = &peer;
-    recorder record = {.outcome = ACE_ACCEPTED, .pause = 300};
+    recorder record = {.outcome = ACE_ACCEPTED, .held = true};
     peer_begin(p);
     ace_consumer_options options = peer_options(&record, NULL);
     ace_consumer *consumer = peer_consume(p, &options);
@@ -219,6 +219,7 @@ START_TEST(a_handler_that_outlives_its_connection_settles_nothing)
     peer_end(p);
     ck_assert_int_eq(p->settled_count, 0);
     ck_assert_int_eq(atomic_load(&record.destroyed), 0);
+    atomic_store(&record.held, false);
     AWAIT(atomic_load(&record.destroyed) == 1);
     ck_assert_int_eq(atomic_load(&record.calls), 1);
 }

@@ -59,7 +59,7 @@ START_TEST(a_consumer_opened_while_its_connection_closes_is_refused_and_keeps_no
     int64_t began = now_ms();
     ck_assert_int_eq(ace_consumer_open(p->connection, &options, soon(), NULL, &late, NULL),
                      ACE_CLOSED);
-    ck_assert_int_lt(now_ms() - began, 2000);
+    ck_assert_int_lt(now_ms() - began, 8000);
     ck_assert(atomic_load(&c.begun));
     pthread_join(c.closer, NULL);
     ck_assert_int_eq(atomic_load(&second.destroyed), 0);
@@ -87,7 +87,7 @@ START_TEST(what_is_delivered_before_consume_ok_is_handled_after_it)
     AWAIT(counted(consumer).acknowledged == 1);
     ace_consumer_release(consumer);
     peer_end(p);
-    ck_assert_int_eq(atomic_load(&record.destroyed), 1);
+    AWAIT(atomic_load(&record.destroyed) == 1); /* its thread may still be on its way out */
 }
 END_TEST
 

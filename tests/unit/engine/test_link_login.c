@@ -322,7 +322,7 @@ START_TEST(a_peer_that_never_answers_costs_the_deadline_and_no_more)
     ck_assert_int_eq(ace_link_connect(f.link, ace_deadline_after(200), NULL, &error), ACE_TIMEOUT);
     int64_t took = ace_clock_monotonic(ace_clock_system()) - before;
     ck_assert_int_ge(took, 200);
-    ck_assert_int_lt(took, 2000);
+    ck_assert_int_lt(took, 8000);
     ace_error_free(error);
     fixture_end(&f);
 }

@@ -277,7 +277,7 @@ START_TEST(with_heartbeats_on_a_dead_peer_blocks_neither_the_first_publish_nor_t
     ace_error *error = NULL;
     begin(&p, script_dead, NULL);
     p.f.settings.heartbeat = 60;
-    p.f.settings.connect_timeout = 500;
+    p.f.settings.connect_timeout = 5000;
     connect_publisher(&p);
     int64_t before = ace_clock_monotonic(ace_clock_system());
     ck_assert_int_eq(send_one(&p, "first", 10000, &error), ACE_UNKNOWN_OUTCOME);
@@ -286,11 +286,11 @@ START_TEST(with_heartbeats_on_a_dead_peer_blocks_neither_the_first_publish_nor_t
     error = NULL;
     int64_t took = ace_clock_monotonic(ace_clock_system()) - before;
     ck_assert_int_ge(took, 1900);
-    ck_assert_int_lt(took, 4000);
+    ck_assert_int_lt(took, 9000);
     before = ace_clock_monotonic(ace_clock_system());
     ck_assert_int_eq(send_one(&p, "second", 200, &error), ACE_REFUSED);
     took = ace_clock_monotonic(ace_clock_system()) - before;
-    ck_assert_int_lt(took, 2000);
+    ck_assert_int_lt(took, 9000);
     ace_error_free(error);
     end(&p);
 }
