@@ -34,14 +34,14 @@ const acemq_envelope *acemq_delivery_envelope(const acemq_delivery *delivery)
     if (delivery == NULL) {
         return NULL;
     }
-    acemq_envelope *envelope = ace_delivery_attachment(delivery);
-    if (envelope == NULL &&
+    acemq_envelope *envelope;
+    if (ace_delivery_attachment(delivery) == NULL &&
         ace_envelope_to_public(ace_delivery_envelope(delivery), &envelope, NULL) == ACE_OK) {
         /* Made at the first look, so that a delivery nobody looks into costs nothing; to the reader
          * it is the same delivery as before. */
         ace_delivery_attach((ace_delivery *)(uintptr_t)delivery, envelope, release_envelope);
     }
-    return envelope;
+    return ace_delivery_attachment(delivery);
 }
 
 acemq_bytes acemq_delivery_body(const acemq_delivery *delivery)

@@ -19,15 +19,15 @@ typedef struct ace_envelope {
     int64_t first_seen;     /* epoch ms; 0: unknown */
     const ace_bytes *route; /* the names of the steps; NULL: no route */
     size_t route_length;
-    int32_t route_position; /* from 0; meaningful only with a route */
     ace_bytes route_id;
+    int32_t route_position; /* from 0; meaningful only with a route */
     /* Read only: headers of the application that a replay or a request wrote. */
+    int32_t replay_count;
     ace_bytes replayed_from;
     int64_t replayed_at; /* epoch ms, when replayed_at_known */
+    ace_bytes reply_to;
     bool replayed_at_known;
     bool id_unstable; /* neither x-acemq-id nor a message-id: new at every delivery */
-    int32_t replay_count;
-    ace_bytes reply_to;
 } ace_envelope;
 
 void ace_envelope_init(ace_envelope *envelope); /* version 1, attempt 1, all else absent */

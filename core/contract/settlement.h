@@ -51,9 +51,9 @@ typedef struct ace_settlement_case {
 
 typedef struct ace_settlement {
     ace_settle_action action;
+    int32_t attempt;      /* to write on the hop */
     int64_t delay;        /* ms, see the action; for a rung its unjittered wait; else 0 */
     const ace_rung *rung; /* ACE_SETTLE_RUNG alone; the ladder's */
-    int32_t attempt;      /* to write on the hop */
     char *error;          /* to write on the hop, NULL: unchanged; owned */
     const char *outcome;  /* static: "acked", "retried", "dead_lettered", "rejected", "parked",
                              "in_progress" */

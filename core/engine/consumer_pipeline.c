@@ -2,6 +2,8 @@
 #include "engine/consumer_state.h"
 #include "engine/consumer_watch.h"
 
+#include <stdlib.h>
+
 static ace_bytes content_type_of(const ace_delivery *delivery)
 {
     ace_bytes type;
@@ -36,9 +38,11 @@ bool ace_consumer_prepare(ace_consumer *consumer, ace_delivery *delivery)
         return true;
     }
     ace_error *error = NULL;
-    ace_code code =
-        ace_codec_open(consumer->codec, content_type_of(delivery), delivery->content->body,
-                       &delivery->opened, &delivery->body, &error);
+    ace_buffer room = ACE_BUFFER_INIT;
+    ace_code code = ace_codec_open(consumer->codec, content_type_of(delivery),
+                                   delivery->content->body, &room, &delivery->body, &error);
+    free(delivery->opened);
+    delivery->opened = room.data;
     if (code == ACE_OK) {
         return true;
     }

@@ -151,25 +151,40 @@ ace_delivery *ace_delivery_keep(ace_delivery *delivery)
     return delivery;
 }
 
-/* What was made of the envelope. */
-static void forget_views(ace_delivery *delivery)
+ace_delivery_views *ace_delivery_views_of(const ace_delivery *delivery)
 {
-    if (delivery->attachment != NULL && delivery->release_attachment != NULL) {
-        delivery->release_attachment(delivery->attachment);
+    if (delivery->views == NULL) {
+        ((ace_delivery *)delivery)->views = calloc(1, sizeof *delivery->views);
     }
-    delivery->attachment = NULL;
-    ace_buffer_free(&delivery->packed);
+    return delivery->views;
+}
+
+/* What was made of the envelope. */
+static void forget_envelope(ace_delivery *delivery)
+{
+    ace_delivery_views *views = delivery->views;
+    if (views == NULL) {
+        return;
+    }
+    if (views->attachment != NULL && views->release_attachment != NULL) {
+        views->release_attachment(views->attachment);
+    }
+    views->attachment = NULL;
+    ace_buffer_free(&views->packed);
 }
 
 void ace_delivery_drop_views(ace_delivery *delivery)
 {
-    forget_views(delivery);
-    ace_table_delete(delivery->all_headers);
-    ace_table_delete(delivery->headers);
-    delivery->all_headers = NULL;
-    delivery->headers = NULL;
-    ace_arena_free(&delivery->copies);
-    delivery->property_texts = NULL;
+    ace_delivery_views *views = delivery->views;
+    if (views == NULL) {
+        return;
+    }
+    forget_envelope(delivery);
+    ace_table_delete(views->all_headers);
+    ace_table_delete(views->headers);
+    ace_arena_free(&views->copies);
+    free(views);
+    delivery->views = NULL;
 }
 
 void ace_delivery_unref(ace_delivery *delivery)
@@ -185,10 +200,7 @@ void ace_delivery_unref(ace_delivery *delivery)
         ace_content_free(delivery->content);
     }
     ace_arena_free(&delivery->arena);
-    ace_table_delete(delivery->all_headers);
-    ace_table_delete(delivery->headers);
-    ace_buffer_free(&delivery->packed);
-    ace_buffer_free(&delivery->opened);
+    free(delivery->opened);
     free(delivery->reason);
     ace_delivery *origin = delivery->origin;
     ace_consumer *consumer = delivery->consumer;
@@ -422,7 +434,7 @@ ace_code ace_delivery_change_text(ace_delivery *delivery, ace_envelope_text whic
         return ace_fail_memory(error);
     }
     *texts[which].text = (ace_bytes){(const uint8_t *)copy, length};
-    forget_views(delivery);
+    forget_envelope(delivery);
     return ACE_OK;
 }
 
@@ -434,7 +446,7 @@ ace_code ace_delivery_change_version(ace_delivery *delivery, int32_t version, ac
     }
     if (code == ACE_OK) {
         delivery->envelope.version = version;
-        forget_views(delivery);
+        forget_envelope(delivery);
     }
     return code;
 }

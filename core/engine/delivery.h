@@ -87,7 +87,8 @@ const ace_table *ace_delivery_headers(const ace_delivery *delivery);
 ace_code ace_delivery_pack(ace_delivery *delivery, ace_bytes *map, ace_error **error);
 
 /* One thing that somebody above wants to keep with the delivery; `release` is called when it is
- * freed. The caller before takes no part: the first attachment stays. */
+ * freed. The caller before takes no part: the first attachment stays. Without memory none does, and
+ * `release` is called at once. */
 void *ace_delivery_attachment(const ace_delivery *delivery);
 void ace_delivery_attach(ace_delivery *delivery, void *attachment,
                          void (*release)(void *attachment));

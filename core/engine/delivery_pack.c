@@ -157,14 +157,18 @@ static ace_code pack_delivery(packer *pack, ace_delivery *delivery, ace_error **
 
 ace_code ace_delivery_pack(ace_delivery *delivery, ace_bytes *packed, ace_error **error)
 {
-    if (delivery->packed.length == 0) {
-        packer pack = {.buffer = &delivery->packed};
+    ace_delivery_views *views = ace_delivery_views_of(delivery);
+    if (views == NULL) {
+        return ace_fail_memory(error);
+    }
+    if (views->packed.length == 0) {
+        packer pack = {.buffer = &views->packed};
         ace_code code = pack_delivery(&pack, delivery, error);
         if (code != ACE_OK) {
-            ace_buffer_free(&delivery->packed);
+            ace_buffer_free(&views->packed);
             return code;
         }
     }
-    *packed = (ace_bytes){delivery->packed.data, delivery->packed.length};
+    *packed = (ace_bytes){views->packed.data, views->packed.length};
     return ACE_OK;
 }

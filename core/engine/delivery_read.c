@@ -78,18 +78,20 @@ const char *ace_delivery_property(const ace_delivery *delivery, ace_property pro
     if (!ace_delivery_property_text(delivery, property, &text)) {
         return NULL;
     }
-    /* Copies are made when a reader asks, who alone has the delivery then. */
-    ace_delivery *own = (ace_delivery *)delivery;
-    if (own->property_texts == NULL) {
-        own->property_texts =
-            ace_arena_take(&own->copies, (ACE_PROPERTY_APP_ID + 1) * sizeof(const char *));
-    }
-    if (own->property_texts == NULL) {
+    ace_delivery_views *views = ace_delivery_views_of(delivery);
+    if (views == NULL) {
         return NULL;
     }
-    const char **copy = &own->property_texts[property];
+    if (views->property_texts == NULL) {
+        views->property_texts =
+            ace_arena_take(&views->copies, (ACE_PROPERTY_APP_ID + 1) * sizeof(const char *));
+    }
+    if (views->property_texts == NULL) {
+        return NULL;
+    }
+    const char **copy = &views->property_texts[property];
     if (*copy == NULL) {
-        *copy = ace_arena_text(&own->copies, (const char *)text.data, text.length);
+        *copy = ace_arena_text(&views->copies, (const char *)text.data, text.length);
     }
     return *copy;
 }
@@ -121,12 +123,8 @@ static const amqp_table_t *headers_of(const ace_delivery *delivery)
     return (properties->_flags & AMQP_BASIC_HEADERS_FLAG) != 0 ? &properties->headers : NULL;
 }
 
-const ace_table *ace_delivery_all_headers(const ace_delivery *delivery)
+static ace_table *copy_headers(const ace_delivery *delivery)
 {
-    ace_delivery *own = (ace_delivery *)delivery;
-    if (own->all_headers != NULL) {
-        return own->all_headers;
-    }
     ace_table *table = ace_table_new();
     const amqp_table_t *headers = headers_of(delivery);
     if (table != NULL && headers != NULL &&
@@ -134,23 +132,25 @@ const ace_table *ace_delivery_all_headers(const ace_delivery *delivery)
         ace_table_delete(table);
         table = NULL;
     }
-    own->all_headers = table;
     return table;
+}
+
+const ace_table *ace_delivery_all_headers(const ace_delivery *delivery)
+{
+    ace_delivery_views *views = ace_delivery_views_of(delivery);
+    if (views != NULL && views->all_headers == NULL) {
+        views->all_headers = copy_headers(delivery);
+    }
+    return views == NULL ? NULL : views->all_headers;
 }
 
 const ace_table *ace_delivery_headers(const ace_delivery *delivery)
 {
-    ace_delivery *own = (ace_delivery *)delivery;
-    if (own->headers != NULL) {
-        return own->headers;
+    ace_delivery_views *views = ace_delivery_views_of(delivery);
+    if (views == NULL || views->headers != NULL) {
+        return views == NULL ? NULL : views->headers;
     }
-    ace_table *table = ace_table_new();
-    const amqp_table_t *headers = headers_of(delivery);
-    if (table != NULL && headers != NULL &&
-        ace_table_copy_arrived(table, headers, NULL) != ACE_OK) {
-        ace_table_delete(table);
-        table = NULL;
-    }
+    ace_table *table = copy_headers(delivery);
     int position = 0;
     while (table != NULL && position < table->table.num_entries) {
         ace_bytes name = ace_bytes_from_amqp(table->table.entries[position].key);
@@ -160,22 +160,23 @@ const ace_table *ace_delivery_headers(const ace_delivery *delivery)
             position++;
         }
     }
-    own->headers = table;
+    views->headers = table;
     return table;
 }
 
 void *ace_delivery_attachment(const ace_delivery *delivery)
 {
-    return delivery->attachment;
+    return delivery->views == NULL ? NULL : delivery->views->attachment;
 }
 
 void ace_delivery_attach(ace_delivery *delivery, void *attachment,
                          void (*release)(void *attachment))
 {
-    if (delivery->attachment != NULL) {
+    ace_delivery_views *views = ace_delivery_views_of(delivery);
+    if (views == NULL || views->attachment != NULL) {
         release(attachment);
         return;
     }
-    delivery->attachment = attachment;
-    delivery->release_attachment = release;
+    views->attachment = attachment;
+    views->release_attachment = release;
 }

@@ -38,37 +38,43 @@ typedef struct ace_receiver_verdict {
 
 struct ace_claim;
 
+/* What a receiver asked for; each NULL, or empty, until then. */
+typedef struct ace_delivery_views {
+    ace_arena copies;
+    const char **property_texts; /* by property */
+    ace_table *all_headers;
+    ace_table *headers;
+    ace_buffer packed;
+    void *attachment;
+    void (*release_attachment)(void *attachment);
+} ace_delivery_views;
+
+/* Ten thousand of these may wait at a time: what is not needed for that is made when it is. */
 struct acemq_delivery {
     atomic_uint references;
     atomic_bool settled;
     atomic_bool dropped;    /* its channel went first: the broker delivers it again */
     atomic_bool untaken;    /* its inbox counts it no more as taken */
     bool pushed;            /* settled by what its handler returns */
-    bool exhausted;         /* its attempts are used up, whatever its envelope says */
     ace_happening judged;   /* by its handler, for a reviewer */
-    ace_delivery *origin;   /* of a view: the one it is of, referenced; NULL */
+    bool exhausted;         /* its attempts are used up, whatever its envelope says */
     bool answered;          /* by the holder of a view of it; under the inbox's lock */
     bool abandoned;         /* an answer comes too late; likewise */
+    bool entering;          /* a `before` hook has it: it may change the envelope */
+    ace_delivery *origin;   /* of a view: the one it is of, referenced; NULL */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
-    ace_bytes body;    /* what its receiver sees: the content's, or what a codec made of it */
-    ace_buffer opened; /* where that lies in the second case */
+    ace_bytes body;  /* what its receiver sees: the content's, or what a codec made of it */
+    uint8_t *opened; /* where that lies in the second case */
     ace_envelope envelope;
     ace_arena arena;
     char *reason;
-    ace_arena copies;            /* of what its receiver asked for */
-    const char **property_texts; /* by property; NULL until asked for */
-    ace_table *all_headers;      /* NULL until asked for, like the next two */
-    ace_table *headers;
-    ace_buffer packed;
-    void *attachment;
-    void (*release_attachment)(void *attachment);
+    ace_delivery_views *views; /* NULL until its receiver asks */
 
     struct ace_claim *claim; /* its receiver's, until it is judged; NULL: none */
 
     /* The receiver's thread, then the loop's. */
     ace_passage passage; /* through the interceptors */
-    bool entering;       /* a `before` hook of theirs has it: it may change the envelope */
     int64_t begun;       /* microseconds, when its receiver got it; 0: nobody measures */
     int64_t ended;       /* and when that judged it */
 
@@ -82,6 +88,7 @@ struct acemq_delivery {
 
     /* The loop's thread. */
     ace_delivery_stage stage;
+    uint32_t faults;     /* hops in a row that failed by its own fault */
     ace_link_node node;  /* in the consumer's list of unsettled deliveries */
     ace_link_node queue; /* in the inbox, or with the target that holds it */
     ace_timer timer;
@@ -90,8 +97,7 @@ struct acemq_delivery {
     int64_t arrived; /* monotonic */
     ace_settlement settlement;
     struct ace_hop_target *target;
-    uint32_t faults; /* hops in a row that failed by its own fault */
-    bool measured;   /* it counts as in flight in the metrics */
+    bool measured; /* it counts as in flight in the metrics */
 
     bool redelivered;
     const char *queue_name;
@@ -110,6 +116,9 @@ ace_delivery *ace_delivery_keep(ace_delivery *delivery);
 ace_delivery *ace_delivery_view(ace_delivery *delivery);
 void ace_delivery_unref(ace_delivery *delivery); /* any thread */
 
+/* Made at the first call; NULL: no memory. Readers have a delivery that is constant to them, and
+ * have it alone. */
+ace_delivery_views *ace_delivery_views_of(const ace_delivery *delivery);
 /* Frees what only its receiver looks at, which lets go of it. */
 void ace_delivery_drop_views(ace_delivery *delivery);
 

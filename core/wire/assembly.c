@@ -4,6 +4,7 @@
 #include "wire/method_fields.h"
 #include "wire/property_fields.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +15,8 @@
 
 typedef struct record {
     ace_content content; /* first, so that one is the other */
-    amqp_pool_t pool;    /* hands out the room below, and owns what does not fit there */
     size_t block_size;
-    uint8_t *body;       /* in the block, or `large_body` */
-    uint8_t *large_body; /* an allocation of its own */
-    size_t large_capacity;
+    size_t large_capacity; /* of a body that is an allocation of its own; 0: it is in the block */
 } record;
 
 /* Where the parts of a record's block lie. */
@@ -38,16 +36,22 @@ static record *record_of(ace_content *content)
     return (record *)(void *)content;
 }
 
+/* Constant to everybody else; never asked before there is room. */
+static uint8_t *body_of(const record *owner)
+{
+    return (uint8_t *)owner->content.body.data;
+}
+
 void ace_content_free(ace_content *content)
 {
     if (content == NULL) {
         return;
     }
     record *owner = record_of(content);
-    /* The pool's current page is a part of the block; only pages it recorded are its own. */
-    empty_amqp_pool(&owner->pool);
     ace_error_free(content->fault);
-    free(owner->large_body);
+    if (owner->large_capacity > 0) {
+        free(body_of(owner));
+    }
     free(owner);
 }
 
@@ -153,7 +157,7 @@ static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads
 static block_plan plan_block(const heads *parts, uint64_t body_size)
 {
     block_plan plan;
-    size_t aligned = sizeof(max_align_t);
+    size_t aligned = alignof(max_align_t);
     plan.decoded = (sizeof(record) + aligned - 1) / aligned * aligned;
     plan.method = plan.decoded + parts->decoded;
     plan.properties = plan.method + parts->method_length;
@@ -164,7 +168,7 @@ static block_plan plan_block(const heads *parts, uint64_t body_size)
 }
 
 static ace_code decode_properties(record *owner, heads *parts, const block_plan *plan,
-                                  ace_error **error)
+                                  amqp_pool_t *pool, ace_error **error)
 {
     uint8_t *list = (uint8_t *)owner + plan->properties;
     size_t length = parts->list_length;
@@ -179,23 +183,30 @@ static ace_code decode_properties(record *owner, heads *parts, const block_plan 
             length = sizeof no_flags;
         }
     }
-    return ace_properties_decode_checked(list, length, &owner->pool, &owner->content.properties,
-                                         error);
+    return ace_properties_decode_checked(list, length, pool, &owner->content.properties, error);
 }
 
 static ace_code fill_record(record *owner, heads *parts, const block_plan *plan, ace_error **error)
 {
     uint8_t *base = (uint8_t *)owner;
-    init_amqp_pool(&owner->pool, parts->decoded);
-    owner->pool.alloc_block = (char *)base + plan->decoded;
+    amqp_pool_t pool; /* hands out the room in the block, all of which was measured */
+    init_amqp_pool(&pool, parts->decoded);
+    pool.alloc_block = (char *)base + plan->decoded;
     memcpy(base + plan->method, parts->method, parts->method_length);
     memcpy(base + plan->properties, parts->list, parts->list_length);
     owner->content.properties_raw = (ace_bytes){base + plan->properties, parts->list_length};
     owner->content.fault = parts->fault;
     parts->fault = NULL;
-    ace_code code = ace_method_decode_checked(base + plan->method, parts->method_length,
-                                              &owner->pool, &owner->content.method, error);
-    return code == ACE_OK ? decode_properties(owner, parts, plan, error) : code;
+    ace_code code = ace_method_decode_checked(base + plan->method, parts->method_length, &pool,
+                                              &owner->content.method, error);
+    if (code == ACE_OK) {
+        code = decode_properties(owner, parts, plan, &pool, error);
+    }
+    if (code == ACE_OK && (pool.pages.num_blocks > 0 || pool.large_blocks.num_blocks > 0)) {
+        code = ace_fail(error, ACE_PROTOCOL, "a content took more to decode than was measured");
+    }
+    empty_amqp_pool(&pool);
+    return code;
 }
 
 static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *parts,
@@ -213,8 +224,7 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
     owner->content.skipped = skips ? assembly->body_size : 0;
     assembly->body_received = 0;
     if (!skips && assembly->body_size > 0 && assembly->body_size <= INLINE_BODY_MAX) {
-        owner->body = (uint8_t *)owner + plan.body;
-        owner->content.body.data = owner->body;
+        owner->content.body.data = (uint8_t *)owner + plan.body;
         assembly->body_capacity = (size_t)assembly->body_size;
     }
     ace_code code = fill_record(owner, parts, &plan, error);
@@ -276,12 +286,10 @@ static ace_code grow_body(ace_assembly *assembly, record *owner, size_t needed, 
     if (capacity > assembly->body_size) {
         capacity = (size_t)assembly->body_size;
     }
-    uint8_t *body = realloc(owner->large_body, capacity);
+    uint8_t *body = realloc(owner->large_capacity == 0 ? NULL : body_of(owner), capacity);
     if (body == NULL) {
         return ace_fail_memory(error);
     }
-    owner->body = body;
-    owner->large_body = body;
     owner->large_capacity = capacity;
     owner->content.body.data = body;
     assembly->body_capacity = capacity;
@@ -314,7 +322,7 @@ static ace_code take_body(ace_assembly *assembly, const ace_frame *frame, ace_er
         }
     }
     if (length > 0) {
-        memcpy(owner->body + before, frame->payload.data, length);
+        memcpy(body_of(owner) + before, frame->payload.data, length);
     }
     owner->content.body.length += length;
     return ACE_OK;

@@ -99,6 +99,7 @@ ace_code ace_properties_check(uint8_t *data, size_t length, ace_property_shape *
                               ace_error **error)
 {
     memset(shape, 0, sizeof *shape);
+    shape->decoded = (sizeof(amqp_basic_properties_t) + 7) & ~(size_t)7;
     if (length < 2) {
         return ace_fail(error, ACE_PROTOCOL, "the property flags are cut off");
     }
@@ -107,7 +108,6 @@ ace_code ace_properties_check(uint8_t *data, size_t length, ace_property_shape *
         return ace_fail(error, ACE_PROTOCOL, "unknown property flags 0x%04x",
                         flags & ~ACE_PROPERTY_FLAGS);
     }
-    shape->decoded = (sizeof(amqp_basic_properties_t) + 7) & ~(size_t)7;
     walk at = {.data = data, .length = length, .offset = 2, .shape = shape};
     ace_code code = skip_list(&at, flags, error);
     if (code != ACE_OK) {

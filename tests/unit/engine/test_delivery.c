@@ -1,6 +1,7 @@
 /* What a delivery tells, and its one-call map. */
 #include "broker/consuming.h"
 #include "codec/msgpack.h"
+#include "engine/delivery_state.h"
 
 static amqp_bytes_t text(const char *value)
 {
@@ -187,6 +188,23 @@ START_TEST(the_first_attachment_stays_and_is_released_with_the_delivery)
 }
 END_TEST
 
+/* Ten thousand of them may wait at a time, and none of them is looked at. */
+START_TEST(a_delivery_holds_what_its_receiver_looked_at_no_longer_than_the_receiver)
+{
+    consume_bench bench;
+    ck_assert_uint_le(sizeof(struct acemq_delivery), 640);
+    ace_delivery *delivery = through_the_broker(&bench, NULL);
+    ck_assert_ptr_null(delivery->views);
+    ck_assert_ptr_nonnull(ace_delivery_headers(delivery));
+    ck_assert_ptr_nonnull(delivery->views);
+    ace_delivery_drop_views(delivery);
+    ck_assert_ptr_null(delivery->views);
+    ck_assert_ptr_nonnull(ace_delivery_all_headers(delivery));
+    ace_delivery_free(delivery);
+    bench_close(&bench, NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("delivery");
@@ -198,6 +216,7 @@ int main(void)
     tcase_add_test(tcase,
                    headers_nested_past_what_a_map_holds_are_an_error_and_the_delivery_stays_usable);
     tcase_add_test(tcase, the_first_attachment_stays_and_is_released_with_the_delivery);
+    tcase_add_test(tcase, a_delivery_holds_what_its_receiver_looked_at_no_longer_than_the_receiver);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -182,7 +182,7 @@ START_TEST(a_typical_message_costs_about_a_kibibyte_beyond_its_body)
     write_delivery(&bytes, 1, 1, &properties, (ace_bytes){body, 300}, 4096);
     ace_content *content = assemble(&bytes, 65536);
     check_delivery(content, 1, (ace_bytes){body, 300}, &properties);
-    ck_assert_uint_lt(ace_content_memory(content), 300 + 1500);
+    ck_assert_uint_lt(ace_content_memory(content), 300 + 1080);
     ace_content_free(content);
     ace_buffer_free(&bytes);
     free(body);
