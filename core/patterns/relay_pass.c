@@ -90,8 +90,14 @@ static void judge(ace_relay_pass *pass, leased *own, size_t at, ace_code code, a
 static bool encode(ace_relay_pass *pass, leased *own, size_t at)
 {
     const ace_outbox_record *record = &own->rows.rows[at].record;
+    const char *fault = own->rows.rows[at].fault;
     ace_outbox_restored restored;
     ace_error *error = NULL;
+    if (fault != NULL) {
+        ace_code unreadable = ace_fail(&error, ACE_PARSE, "%s", fault);
+        judge(pass, own, at, unreadable, error);
+        return false;
+    }
     ace_code code = ace_outbox_restore(record, &restored, &error);
     if (code == ACE_OK) {
         code = ace_publish_encode(&own->publishes[at], restored.exchange, restored.routing_key,

@@ -36,7 +36,8 @@ typedef struct ace_outbox_row {
     ace_bytes locked_by;
     ace_bytes last_error;
     int32_t attempts;
-    void *block; /* what all the bytes point into */
+    const char *fault; /* static: what of the row does not read; NULL: it can be published */
+    void *block;       /* what all the bytes point into */
 } ace_outbox_row;
 
 typedef struct ace_outbox_rows {

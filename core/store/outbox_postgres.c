@@ -20,11 +20,13 @@ typedef struct postgres_outbox {
 
 typedef char number_text[NUMBER_SIZE];
 
-/* Read back in this order. A table may hold times that are infinite, which no number is. */
+/* Read back in this order. A table may hold times that are infinite, or beyond what a number of
+ * microseconds reaches. */
 #define ROW                                                                                        \
     "id, exchange_name, routing_key, content_type, body, body_encoding, headers, "                 \
-    "(extract(epoch FROM CASE WHEN isfinite(created_at) THEN created_at ELSE now() END) * "        \
-    "1000000)::bigint, attempts, coalesce(last_error, ''), coalesce(locked_by, ''), CASE WHEN "    \
+    "(extract(epoch FROM CASE WHEN created_at > '-infinity' AND created_at < '10000-01-01 "        \
+    "00:00:00Z' THEN created_at ELSE now() END) * 1000000)::bigint, attempts, "                    \
+    "coalesce(last_error, ''), coalesce(locked_by, ''), CASE WHEN "                                \
     "isfinite(locked_until) THEN (extract(epoch FROM locked_until) * 1000)::bigint WHEN "          \
     "locked_until > now() THEN 9223372036854775807 ELSE 0 END"
 #define ORDERED " ORDER BY created_at, id COLLATE \"C\""
@@ -129,7 +131,28 @@ static ace_bytes value(const ace_postgres_answer *answer, int row, int column)
     return ace_bytes_of(ace_postgres_value(answer, row, column));
 }
 
-/* A body that is not base64 where it says so is nobody's but the row's: it goes as it stands. */
+/* What does not read stays as it stands, and is the row's fault. */
+static ace_code read_body(ace_outbox_row *row, ace_bytes encoding, ace_buffer *decoded,
+                          ace_error **error)
+{
+    if (ace_bytes_equal_text(encoding, "utf-8")) {
+        return ACE_OK;
+    }
+    if (!ace_bytes_equal_text(encoding, "base64")) {
+        row->fault = "body_encoding is neither utf-8 nor base64";
+        return ACE_OK;
+    }
+    if (!ace_buffer_reserve(decoded, row->record.body.length)) {
+        return ace_fail_memory(error);
+    }
+    if (ace_base64_decode(row->record.body, decoded)) {
+        row->record.body = (ace_bytes){decoded->data, decoded->length};
+    } else {
+        row->fault = "body is not the base64 that body_encoding says it is";
+    }
+    return ACE_OK;
+}
+
 static ace_code read_row(const ace_postgres_answer *answer, int at, ace_outbox_rows *rows,
                          ace_error **error)
 {
@@ -145,13 +168,12 @@ static ace_code read_row(const ace_postgres_answer *answer, int at, ace_outbox_r
                           .last_error = value(answer, at, 9),
                           .locked_by = value(answer, at, 10),
                           .locked_until = ace_postgres_number(answer, at, 11)};
-    if (ace_bytes_equal_text(value(answer, at, 5), "base64") &&
-        ace_base64_decode(row.record.body, &decoded)) {
-        row.record.body = (ace_bytes){decoded.data, decoded.length};
+    ace_code code = read_body(&row, value(answer, at, 5), &decoded, error);
+    if (code == ACE_OK && !ace_outbox_rows_add(rows, &row)) {
+        code = ace_fail_memory(error);
     }
-    bool added = ace_outbox_rows_add(rows, &row);
     ace_buffer_free(&decoded);
-    return added ? ACE_OK : ace_fail_memory(error);
+    return code;
 }
 
 static ace_code read_rows(ace_postgres_answer *answer, ace_outbox_rows *rows, ace_error **error)
@@ -240,93 +262,72 @@ static ace_code change(ace_outbox *outbox, const char *statement, const char *co
     return code;
 }
 
-/* The ids with this result, as an array's text: {"a","b"}. */
-static bool append_ids(const ace_outbox_verdict *verdicts, size_t count, ace_outbox_result result,
-                       ace_buffer *text)
+/* Appends an element to an array's text: {"a","b"}. */
+static bool append_element(ace_buffer *array, ace_bytes text)
 {
-    bool good = ace_buffer_append(text, "{", 1);
-    const char *comma = "";
-    for (size_t i = 0; good && i < count; i++) {
-        ace_bytes id = verdicts[i].row->record.id;
-        if (verdicts[i].result != result) {
-            continue;
-        }
-        good = ace_buffer_append_text(text, comma) && ace_buffer_append(text, "\"", 1);
-        for (size_t k = 0; good && k < id.length; k++) {
-            bool quoted = id.data[k] == '"' || id.data[k] == '\\';
-            good = (!quoted || ace_buffer_append(text, "\\", 1)) &&
-                   ace_buffer_append(text, id.data + k, 1);
-        }
-        good = good && ace_buffer_append(text, "\"", 1);
-        comma = ",";
+    bool good = ace_buffer_append_text(array, array->length == 0 ? "{\"" : ",\"");
+    for (size_t i = 0; good && i < text.length; i++) {
+        bool quoted = text.data[i] == '"' || text.data[i] == '\\';
+        good = (!quoted || ace_buffer_append(array, "\\", 1)) &&
+               ace_buffer_append(array, text.data + i, 1);
     }
-    return good && ace_buffer_append(text, "}", 1);
+    return good && ace_buffer_append(array, "\"", 1);
 }
 
-static ace_code settle_all(ace_outbox *outbox, const char *owner,
-                           const ace_outbox_verdict *verdicts, size_t count,
-                           ace_outbox_result result, int64_t deadline, ace_error **error)
-{
-    ace_buffer ids = ACE_BUFFER_INIT;
-    char *text = append_ids(verdicts, count, result, &ids) ? ace_buffer_take_text(&ids) : NULL;
-    ace_buffer_free(&ids);
-    if (text == NULL) {
-        return ace_fail_memory(error);
-    }
-    const char *values[] = {text, owner};
-    uint64_t changed;
-    ace_code code = ACE_OK;
-    if (strcmp(text, "{}") != 0) {
-        bool is_published = result == ACE_OUTBOX_PUBLISHED;
-        code = change(outbox,
-                      is_published ? "UPDATE {table} SET published_at = now(), locked_by = NULL, "
-                                     "locked_until = NULL WHERE id = ANY($1::text[]) AND "
-                                     "published_at IS NULL"
-                                   : "UPDATE {table} SET locked_by = NULL, locked_until = NULL "
-                                     "WHERE id = ANY($1::text[]) AND published_at IS NULL AND "
-                                     "locked_by = $2",
-                      values, is_published ? 1 : 2, deadline, &changed, error);
-    }
-    free(text);
-    return code;
-}
+/* The parameters of the statement below. */
+enum { PUBLISHED_IDS, GIVEN_BACK_IDS, OWNER, FAILED_IDS, REASONS, RESTS, SETTLE_PARAMETERS };
 
-static ace_code settle_failed(ace_outbox *outbox, const char *owner,
-                              const ace_outbox_verdict *verdict, int64_t deadline,
-                              ace_error **error)
+static bool append_verdict(ace_buffer arrays[SETTLE_PARAMETERS], const ace_outbox_verdict *verdict)
 {
-    ace_bytes cut = ace_outbox_cut_reason(verdict->reason);
-    char *id = ace_bytes_to_text(verdict->row->record.id);
-    char *reason = ace_bytes_to_text(cut);
+    ace_bytes id = verdict->row->record.id;
     number_text rest;
-    const char *values[] = {id, reason, owner, number(rest, verdict->rest)};
-    uint64_t changed;
-    ace_code code = id == NULL || reason == NULL
-                        ? ace_fail_memory(error)
-                        : change(outbox,
-                                 "UPDATE {table} SET attempts = attempts + 1, last_error = $2, "
-                                 "locked_by = NULL, locked_until = CASE WHEN $4::bigint > 0 THEN "
-                                 "now() + $4::bigint * interval '1 millisecond' END WHERE id = $1 "
-                                 "AND published_at IS NULL AND locked_by = $3",
-                                 values, 4, deadline, &changed, error);
-    free(id);
-    free(reason);
-    return code;
+    switch (verdict->result) {
+    case ACE_OUTBOX_PUBLISHED:
+        return append_element(&arrays[PUBLISHED_IDS], id);
+    case ACE_OUTBOX_GIVEN_BACK:
+        return append_element(&arrays[GIVEN_BACK_IDS], id);
+    case ACE_OUTBOX_FAILED:
+        break;
+    }
+    return append_element(&arrays[FAILED_IDS], id) &&
+           append_element(&arrays[REASONS], ace_outbox_cut_reason(verdict->reason)) &&
+           append_element(&arrays[RESTS], ace_bytes_of(number(rest, verdict->rest)));
 }
+
+/* One statement, and so one transaction. No row is in two of its three parts. */
+static const char settling[] =
+    "WITH published AS (UPDATE {table} SET published_at = now(), locked_by = NULL, locked_until = "
+    "NULL WHERE id = ANY($1::text[]) AND published_at IS NULL), "
+    "given_back AS (UPDATE {table} SET locked_by = NULL, locked_until = NULL WHERE id = "
+    "ANY($2::text[]) AND published_at IS NULL AND locked_by = $3) "
+    "UPDATE {table} o SET attempts = o.attempts + 1, last_error = failed.reason, locked_by = NULL, "
+    "locked_until = CASE WHEN failed.rest > 0 THEN now() + failed.rest * interval '1 millisecond' "
+    "END FROM unnest($4::text[], $5::text[], $6::bigint[]) AS failed(id, reason, rest) WHERE o.id "
+    "= failed.id AND o.published_at IS NULL AND o.locked_by = $3";
 
 static ace_code settle(ace_outbox *outbox, const char *owner, const ace_outbox_verdict *verdicts,
                        size_t count, int64_t deadline, ace_error **error)
 {
-    ace_code code =
-        settle_all(outbox, owner, verdicts, count, ACE_OUTBOX_PUBLISHED, deadline, error);
-    for (size_t i = 0; i < count && code == ACE_OK; i++) {
-        if (verdicts[i].result == ACE_OUTBOX_FAILED) {
-            code = settle_failed(outbox, owner, &verdicts[i], deadline, error);
-        }
+    ace_buffer arrays[SETTLE_PARAMETERS] = {ACE_BUFFER_INIT};
+    const char *values[SETTLE_PARAMETERS] = {NULL};
+    bool good = true;
+    for (size_t i = 0; good && i < count; i++) {
+        good = append_verdict(arrays, &verdicts[i]);
     }
-    return code == ACE_OK
-               ? settle_all(outbox, owner, verdicts, count, ACE_OUTBOX_GIVEN_BACK, deadline, error)
-               : code;
+    for (int i = 0; good && i < SETTLE_PARAMETERS; i++) {
+        good = ace_buffer_append(&arrays[i], arrays[i].length == 0 ? "{}" : "}",
+                                 arrays[i].length == 0 ? 3 : 2); /* and the NUL */
+        values[i] = (const char *)arrays[i].data;
+    }
+    values[OWNER] = owner;
+    uint64_t changed;
+    ace_code code =
+        good ? change(outbox, settling, values, SETTLE_PARAMETERS, deadline, &changed, error)
+             : ace_fail_memory(error);
+    for (int i = 0; i < SETTLE_PARAMETERS; i++) {
+        ace_buffer_free(&arrays[i]);
+    }
+    return code;
 }
 
 static ace_code release(ace_outbox *outbox, const char *id, int64_t deadline, uint64_t *released,

@@ -276,6 +276,32 @@ START_TEST(verdicts_of_one_batch_are_told_apart)
 }
 END_TEST
 
+START_TEST(a_batch_is_settled_as_a_whole_or_not_at_all)
+{
+    fixture f;
+    open_outbox(&f, POSTGRES);
+    add(&f, "a", 1);
+    add(&f, "b", 2);
+    char statement[200];
+    snprintf(statement, sizeof statement,
+             "ALTER TABLE %s ADD CONSTRAINT no_failures CHECK (attempts = 0)", f.table);
+    postgres_must(statement);
+    ace_outbox_rows rows = lease(&f, "me", 60000, 10);
+    const ace_outbox_verdict verdicts[] = {{&rows.rows[0], ACE_OUTBOX_PUBLISHED, NULL, 0},
+                                           {&rows.rows[1], ACE_OUTBOX_FAILED, "why", 0}};
+    ck_assert_int_eq(ace_outbox_settle(f.outbox, "me", verdicts, 2, after(PATIENCE), NULL),
+                     ACE_STORE);
+    ck_assert_uint_eq(count(&f).pending, 2);
+    snprintf(statement, sizeof statement, "ALTER TABLE %s DROP CONSTRAINT no_failures", f.table);
+    postgres_must(statement);
+    ck_assert_int_eq(ace_outbox_settle(f.outbox, "me", verdicts, 2, after(PATIENCE), NULL), ACE_OK);
+    ck_assert_uint_eq(count(&f).published, 1);
+    ck_assert_uint_eq(count(&f).pending, 1);
+    ace_outbox_rows_free(&rows);
+    close_outbox(&f);
+}
+END_TEST
+
 START_TEST(counts_tell_how_long_the_oldest_has_waited)
 {
     fixture f;
@@ -361,6 +387,7 @@ int main(void)
     tcase_add_loop_test(all, what_is_given_back_used_no_attempt, 0, KINDS);
     tcase_add_loop_test(all, a_late_owner_changes_nothing_but_what_it_published, 0, KINDS);
     tcase_add_loop_test(all, verdicts_of_one_batch_are_told_apart, 0, KINDS);
+    tcase_add_test(all, a_batch_is_settled_as_a_whole_or_not_at_all);
     tcase_add_loop_test(all, counts_tell_how_long_the_oldest_has_waited, 0, KINDS);
     tcase_add_loop_test(all, stamps_never_stand_still, 0, KINDS);
     tcase_add_loop_test(all, whoever_watches_hears_of_what_is_added, 0, KINDS);

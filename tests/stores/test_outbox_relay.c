@@ -101,26 +101,72 @@ START_TEST(what_a_drain_waited_for_is_counted)
 }
 END_TEST
 
-START_TEST(a_time_that_is_infinite_in_the_table_holds_up_nobody)
+static const struct {
+    const char *body;
+    const char *encoding;
+    const char *says;
+} unreadable[] = {
+    {"bm8gYmFzZTY0", "base32", "neither utf-8 nor base64"},
+    {"no base64!", "base64", "not the base64"},
+    {"YQ", "base64", "not the base64"}, /* without its padding */
+};
+
+START_TEST(a_body_that_does_not_read_in_its_encoding_fails_its_row_and_no_other)
+{
+    trial t;
+    fixture f;
+    trial_begin(&t, TRIAL_MEMORY);
+    open_outbox(&f, POSTGRES);
+    const char *queue = trial_queue(&t, "unreadable", ACEMQ_QUEUE_CLASSIC);
+    char statement[600];
+    snprintf(statement, sizeof statement,
+             "INSERT INTO %s VALUES ('bad', '', '%s', '', '%s', '%s', '{}', '2026-01-01Z'), "
+             "('good', '', '%s', '', 'YQ==', 'base64', '{}', '2026-01-02Z')",
+             f.table, queue, unreadable[_i].body, unreadable[_i].encoding, queue);
+    postgres_must(statement);
+    acemq_relay *relay = start(t.mq, f.outbox);
+    trial_must(acemq_relay_drain(relay, PATIENCE, trial_error()));
+    lists(&f, ACE_OUTBOX_RETIRED, "bad");
+    acemq_relay_counters counters = {.size = sizeof counters};
+    trial_must(acemq_relay_count(relay, &counters, trial_error()));
+    ck_assert_uint_eq(counters.published, 1);
+    ck_assert_uint_eq(counters.failed, 3);
+    ck_assert_uint_eq(counters.retired, 1);
+    ck_assert_uint_eq(trial_ready(&t, queue), 1);
+    ace_outbox_rows rows = ACE_OUTBOX_ROWS_INIT;
+    ck_assert_int_eq(
+        ace_outbox_list_rows(f.outbox, ACE_OUTBOX_RETIRED, 1, after(PATIENCE), &rows, NULL),
+        ACE_OK);
+    ck_assert_ptr_nonnull(strstr((const char *)rows.rows[0].last_error.data, unreadable[_i].says));
+    ck_assert(ace_bytes_equal_text(rows.rows[0].record.body, unreadable[_i].body));
+    ace_outbox_rows_free(&rows);
+    acemq_relay_free(relay);
+    close_outbox(&f);
+    trial_end(&t);
+}
+END_TEST
+
+START_TEST(a_time_that_no_number_holds_in_the_table_holds_up_nobody)
 {
     trial t;
     fixture f;
     trial_begin(&t, TRIAL_MEMORY);
     open_outbox(&f, POSTGRES);
     const char *queue = trial_queue(&t, "infinite", ACEMQ_QUEUE_CLASSIC);
-    const char *times[] = {"infinity", "-infinity"};
-    for (int i = 0; i < 2; i++) {
+    const char *times[] = {"infinity", "-infinity", "294276-12-31 23:00:00Z",
+                           "4713-02-01 00:00:00Z BC"};
+    for (int i = 0; i < 4; i++) {
         char statement[400];
         snprintf(statement, sizeof statement,
                  "INSERT INTO %s VALUES ('%s', '', '%s', '', 'b', 'utf-8', '{}', '%s')", f.table,
                  times[i], queue, times[i]);
         postgres_must(statement);
     }
-    ck_assert_uint_eq(count(&f).pending, 2);
+    ck_assert_uint_eq(count(&f).pending, 4);
     acemq_relay *relay = start(t.mq, f.outbox);
     trial_must(acemq_relay_drain(relay, PATIENCE, trial_error()));
-    trial_wait_ready(&t, queue, 2, PATIENCE);
-    ck_assert_uint_eq(count(&f).published, 2);
+    trial_wait_ready(&t, queue, 4, PATIENCE);
+    ck_assert_uint_eq(count(&f).published, 4);
     acemq_relay_free(relay);
     close_outbox(&f);
     trial_end(&t);
@@ -167,7 +213,9 @@ int main(void)
     tcase_set_timeout(all, 120);
     tcase_add_loop_test(all, two_relays_share_a_store_and_publish_each_message_once, LMDB, KINDS);
     tcase_add_loop_test(all, what_a_drain_waited_for_is_counted, MEMORY, KINDS);
-    tcase_add_test(all, a_time_that_is_infinite_in_the_table_holds_up_nobody);
+    tcase_add_test(all, a_time_that_no_number_holds_in_the_table_holds_up_nobody);
+    tcase_add_loop_test(all, a_body_that_does_not_read_in_its_encoding_fails_its_row_and_no_other,
+                        0, sizeof unreadable / sizeof unreadable[0]);
     tcase_add_test(all, a_key_of_256_bytes_in_the_table_holds_up_nobody);
     tcase_add_test(all, a_store_that_is_down_for_a_while_loses_nothing);
     suite_add_tcase(suite, all);
