@@ -1,22 +1,70 @@
 # Run by packaging/tests/deb in a clean Debian that has a compiler; only our packages come in, and what they ask for.
+# The RabbitMQ and the PostgreSQL of the tests are outside: /packages/servers.sh says where. That has a password, so
+# commands are not shown as they run.
 # shellcheck shell=sh
-set -eux
+set -eu
+# shellcheck source=/dev/null
+. /packages/servers.sh
+examples="publish consume_with_retry replay idempotent_consumer outbox"
+documents=/usr/share/doc
+
+# story URL STORE NAME COMMAND...: the example tells its story, with its claims or its outbox in that store.
+story() {
+    url=$1 store=$2 name=$3
+    shift 3
+    case $name in
+    idempotent_consumer | outbox) ;;
+    *) store= ;;
+    esac
+    # shellcheck disable=SC2016
+    ACEMQ_TEST_BUILD=/tmp/library /packages/story/compare "$url" "$name" \
+        sh -c 'store=$1; shift; exec "$@" ${store:+"$store"}' sh "$store" "$@"
+}
+
+# told URL STORE NAME: by each language, and by C as pkg-config and as CMake built it. A store in a folder is another
+# one for each.
+told() {
+    url=$1 store=$2 name=$3
+    for teller in python ruby lua pkg-config cmake; do
+        echo "$name on ${url%%:*}, $teller, ${store%%:*}"
+        case $teller in
+        python) set -- /usr/bin/python3 "$documents/python3-acemq/examples/$name.py" ;;
+        ruby) set -- ruby "$documents/ruby-acemq/examples/$name.rb" ;;
+        lua) set -- luajit "$documents/lua-acemq/examples/$name.lua" ;;
+        *) set -- "/tmp/application/$teller/$name" ;;
+        esac
+        case $store in
+        lmdb:*) story "$url" "$store/$name-$teller" "$name" "$@" ;;
+        *) story "$url" "$store" "$name" "$@" ;;
+        esac
+    done
+}
+
+# shellcheck disable=SC2086,SC2046
+builds_in_c() {
+    mkdir -p /tmp/application/pkg-config
+    cd /tmp/application
+    for name in $examples; do
+        cp "$documents/libacemq-dev/examples/$name.c" .
+        gcc "$name.c" $(pkg-config --cflags --libs acemq) -o "pkg-config/$name"
+    done
+    cp /packages/CMakeLists.txt .
+    cmake -S . -B cmake
+    cmake --build cmake
+}
+
 apt-get install --yes --no-install-recommends /packages/*.deb
 acemq --version
 acemq demo --fast
-mkdir /tmp/application
-cd /tmp/application
-cp /usr/share/doc/libacemq-dev/examples/publish.c /packages/CMakeLists.txt .
+builds_in_c
+mkdir -p /tmp/library/lib /tmp/stores
+ln -s "$(gcc -print-file-name=libacemq.so)" /tmp/library/lib/libacemq.so
 
-# shellcheck disable=SC2046
-gcc publish.c $(pkg-config --cflags --libs acemq) -o with-pkg-config
-./with-pkg-config | grep confirmed
-cmake -S . -B build
-cmake --build build
-build/application | grep confirmed
-
-for name in publish consume_with_retry replay; do
-    /usr/bin/python3 "/usr/share/doc/python3-acemq/examples/$name.py"
-    ruby "/usr/share/doc/ruby-acemq/examples/$name.rb"
-    luajit "/usr/share/doc/lua-acemq/examples/$name.lua"
+for name in $examples; do
+    told memory://packages memory: "$name"
+    told "$ACEMQ_TEST_URL" lmdb:/tmp/stores "$name"
 done
+
+# What the library's package suggests, for stores in PostgreSQL.
+apt-get install --yes --no-install-recommends libpq5
+told "$ACEMQ_TEST_URL" "$ACEMQ_TEST_POSTGRES" outbox
