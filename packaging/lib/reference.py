@@ -1,8 +1,9 @@
-"""Reads the public headers for the reference: every function with its description, and what it owes to conventions.
+"""Reads the public headers for the reference: every function with its description, and what it owes to others.
 
-A function has a comment of its own, or that of the group it stands in: declarations with no blank line between them share
-the first one's. What holds everywhere is written once: in common.h, and at the type of a handle. The reference shows it
-at each function, and tests/check/reference sees that nothing is left to guess."""
+A function has a comment of its own, and that of the group it stands in. What holds for many is written once, and nothing
+is taken for granted: at the type of a handle; at the head of a header, in paragraphs that begin with "Threads:",
+"Ownership:" or "Errors:"; and in common.h for parameters of the same name. The reference shows it at each function, and
+tests/check/reference sees that nothing is left to guess."""
 
 import functools
 import pathlib
@@ -17,9 +18,14 @@ DECLARATION = re.compile(
     r"(?P<trailing>[ \t]*/\*\*<(?:(?!\*/).)*\*/)?", re.S)
 OPAQUE = re.compile(r"/\*\*(?!<)((?:(?!\*/).)*)\*/\s*typedef struct (acemq_\w+) \2;", re.S)
 
-OWNERSHIP = re.compile(r"\b([Oo]wned|[Bb]orrowed|[Ss]tatic|[Cc]opied|[Cc]opies|[Oo]wner|caller's|(its|'s) own|until)\b")
-THREADS = re.compile(r"\b([Tt]hreads?|[Tt]hread-safe|[Ff]rom a handler|[Aa]nswers at once)\b")
-ERRORS = re.compile(r"\bErrors?\b|ACEMQ_E_|[Aa]s above|[Rr]efused|the same", re.I)
+# How a comment says whose something is, which threads may call, and what comes back.
+OWNERSHIP = re.compile(r"\b([Oo]wned|owns|[Bb]orrowed|[Ss]tatic|the library's|interceptor's own)\b")
+THREADS = re.compile(r"\b([Aa]ny thread|[Tt]hread-safe|[Oo]ne thread at a time|[Aa]s many threads as)\b")
+ERRORS = re.compile(r"\bErrors\b|\bACEMQ_E_")
+PARTS = ("Threads", "Ownership", "Errors")
+# What a comment leaves to that of another function, or to the one before it.
+OTHER = re.compile(r"\b[Aa]s (?:of )?(acemq_\w+)\(\)")
+BEFORE = re.compile(r"\b([Tt]he same|[Aa]s above|[Ll]ikewise)\b")
 
 
 def plain(comment):
@@ -29,13 +35,23 @@ def plain(comment):
 
 
 class Function:
-    """One declaration: returns, name, parameters [(type, name)], text, and whether the text is its own."""
+    """One declaration: returns, name, parameters [(type, name)]; `own` is said at it alone, `text` also for its group."""
 
-    def __init__(self, header, line, match, text, inherited):
-        self.header, self.line, self.inherited, self.text = header, line, inherited, text
+    def __init__(self, header, line, match, own, group):
+        self.header, self.line, self.own = header, line, own
+        self.text = "\n\n".join(part for part in (own, group) if part)
         self.name = match["name"]
         self.returns = " ".join(match["returns"].split())
         self.parameters = [split_parameter(one) for one in split_list(match["parameters"])]
+        self.others = []
+
+    def whole_text(self):
+        """With what it leaves to other functions."""
+        return " ".join(" ".join([self.text] + [other.text for other in self.others]).split())
+
+    def brief(self):
+        """What it says of itself before parameters and errors."""
+        return re.split(r"@param|@return|\bErrors\b", self.own)[0].strip()
 
     def mentions(self, name):
         return re.search(rf"\b{re.escape(name)}\b", self.text) is not None
@@ -68,26 +84,40 @@ def group_text(between, group):
     return "" if found or "\n\n" in between else group
 
 
+@functools.lru_cache
+def rules_of(path):
+    """{part: rule} of the paragraphs in the comment at a header's head."""
+    head = plain(COMMENT.search(path.read_text(encoding="utf-8"))[0])
+    found = re.findall(rf"(?ms)^({'|'.join(PARTS)}): (.*?)(?=\n\n|\n(?:{'|'.join(PARTS)}): |\Z)", head)
+    return {part: " ".join(rule.split()) for part, rule in found}
+
+
 def functions_of(path):
+    """(function, match) of each declaration of a header."""
     text = path.read_text(encoding="utf-8")
-    shared, group, last_end = "", "", 0
+    group, last_end = "", 0
     for match in DECLARATION.finditer(text):
-        own = plain(match["comment"]) if match["comment"] else ""
-        trailing = plain(match["trailing"]) if match["trailing"] else ""
-        between = text[last_end:match.start()]
-        group = group_text(between, group)
-        if own or between.strip() or "\n\n" in between:
-            shared = own
-        inherited = not own and not trailing and bool(shared)
+        own = "\n\n".join(plain(match[part]) for part in ("comment", "trailing") if match[part])
+        group = group_text(text[last_end:match.start()], group)
         line = text.count("\n", 0, match.start("code")) + 1
-        frees = match["name"].endswith("_free") and not own
-        said = "\n\n".join(part for part in (trailing, "" if frees else shared, "" if frees else group) if part)
-        yield Function(path, line, match, said, inherited), match
+        yield Function(path, line, match, own, "" if match["name"].endswith("_free") else group), match
         last_end = match.end()
 
 
 def functions():
-    return [function for path in sorted(HEADERS.glob("*.h")) for function, _ in functions_of(path)]
+    found = [function for path in sorted(HEADERS.glob("*.h")) for function, _ in functions_of(path)]
+    resolve(found)
+    return found
+
+
+def resolve(found):
+    """Which others each refers to, and these in their turn."""
+    by_name = {function.name: function for function in found}
+    for before, function in zip([None] + found, found):
+        names = [by_name[name] for name in OTHER.findall(function.text) if name in by_name]
+        if BEFORE.search(function.text) and before is not None and before.header == function.header:
+            names.append(before)
+        function.others = names + [further for other in names for further in other.others]
 
 
 def handle_of(kind):
@@ -101,41 +131,29 @@ def first_sentence(text):
     return first[:1].lower() + first[1:]
 
 
-# What a parameter means wherever it stands, by its name.
-BY_NAME = {
-    "error": "receives an owned error when the call fails; may be NULL",
-    "timeout": "in milliseconds; 0 does not wait, ACEMQ_FOREVER has no limit",
-    "user": "handed to each callback",
-    "destructor": "called once with `user` when nothing can call with it any more; may be NULL",
-    "index": "from 0, below the count",
-    "queue": "its name, UTF-8 of up to 255 bytes",
-    "exchange": "its name, UTF-8 of up to 255 bytes; an empty one is the default exchange",
-    "routing_key": "UTF-8 of up to 255 bytes",
-    "length": "in bytes, of what stands before it",
-}
+@functools.lru_cache
+def by_name():
+    """{parameter: meaning}, what common.h says that it means wherever it stands."""
+    text = plain(COMMENT.search((HEADERS / "common.h").read_text(encoding="utf-8"))[0])
+    found = re.findall(r"(?ms)^- `(\w+)`: (.*?)(?=\n- |\n\n|\Z)", text)
+    return {name: " ".join(meaning.split()) for name, meaning in found}
 
 
-def convention(function, kind, name, types):
-    """The same by the kind of function or by the type; None where nothing holds everywhere."""
+def convention(kind, name, types):
+    """What a parameter means by its type or its name; None where nothing says so."""
     handle = handle_of(kind)
     stored = re.fullmatch(r"(?:const )?(acemq_\w+) \*\*", kind)
-    if function.name.endswith("_init"):
-        return "its sizeof, as the caller knows it" if name == "size" else "the struct to fill"
-    if name == "options" and handle:
-        return "NULL: defaults. Copied"
-    if re.search("_set_|_delivery_change_", function.name) and handle not in types:
-        return "of the entry; copied" if name == "name" else "what it is set to; copied"
-    if re.search(r"_(parse|read|to_json)$", function.name) and name in ("text", "json", "body") and "**" not in kind:
-        return "what is read"
-    if handle in types and not (kind.startswith("const") and name == "error"):
+    if name in by_name():
+        return by_name()[name]
+    if handle in types:
         return first_sentence(types[handle])
-    if stored and stored[1] in types and name != "error":
+    if stored and stored[1] in types:
         return "receives it: " + first_sentence(types[stored[1]])
     if handle in structs():
         return f"see {handle}"
-    if re.fullmatch(r"acemq_\w+", kind) and kind in enumerations():
+    if kind in enumerations():
         return f"one of {kind}"
-    return BY_NAME.get(name)
+    return None
 
 
 @functools.lru_cache
@@ -154,100 +172,91 @@ def enumerations():
     return set(re.findall(r"typedef enum (acemq_\w+) \{", all_headers()))
 
 
-ONE_AT_A_TIME = "One thread at a time."
-BORROWED = "Borrowed until the handle it is read from is changed or freed."
-
-
 def threads_of(function, types):
-    """Which threads may call it: said at the function, or at the handle that it takes; else what common.h says."""
-    if THREADS.search(function.text):
+    """Which threads may call it: said at the function, else at every handle that it takes, else, where it takes none, at
+    the head of its header. None where nobody says so."""
+    if THREADS.search(function.whole_text()):
         return "As described."
-    for handle in (handle_of(kind) for kind, _ in function.parameters):
-        if handle in types and handle != "acemq_error":
-            found = [part for part in re.split(r"(?<=[.;])\s", " ".join(types[handle].split())) if THREADS.search(part)]
-            return found[0] if found else ONE_AT_A_TIME
-    return "Any thread."
+    handles = {handle_of(kind) for kind, _ in function.parameters} & set(types)
+    if not handles:
+        return rules_of(function.header).get("Threads")
+    said = [sentence_about(THREADS, types[handle]) for handle in sorted(handles)]
+    return None if None in said else " ".join(dict.fromkeys(said))
+
+
+def sentence_about(what, text):
+    sentences = re.split(r"(?<=[.;])\s", " ".join(text.split()))
+    return next((sentence for sentence in sentences if what.search(sentence)), None)
 
 
 def results(function):
-    """What a function hands out: (type, name) of pointers returned or stored."""
-    found = [(function.returns, "what is returned")] if "*" in function.returns else []
+    """What a function hands out: (type, name) of pointers and views returned or stored."""
+    found = [(function.returns, "what is returned")] if re.search(r"\*|acemq_bytes", function.returns) else []
     for kind, name in function.parameters:
-        if kind.count("*") == 2 and "*const" not in kind and name not in ("error", "errors"):
+        stored = kind.count("*") == 2 and "*const" not in kind and name not in ("error", "errors")
+        if stored or kind == "acemq_bytes *":
             found.append((kind, name))
     return found
 
 
 def ownership_of(function, types):
-    """Whose each result is: said at the function or at its type; what is read from a handle is the handle's, as common.h
-    says. None where that leaves it open."""
+    """Whose each result is: said at the function, or at the type of what it makes, or at the head of its header for what is
+    read from a handle. None where nobody says so."""
     said = []
     for kind, name in results(function):
-        type_name = re.sub(r"const |[ *]", "", kind)
-        takes = [handle_of(kind) for kind, _ in function.parameters]
-        if OWNERSHIP.search(function.text):
-            said.append("as described")
-        elif not kind.startswith("const ") and type_name in types and OWNERSHIP.search(types[type_name]):
-            said.append(f"{name}: {' '.join(types[type_name].split())}")
-        elif kind.startswith("const ") and kind.count("*") == 1 and any(handle in types for handle in takes):
-            said.append(BORROWED)
+        made = re.sub(r"const |[ *]", "", kind)
+        if OWNERSHIP.search(function.whole_text()):
+            said.append("As described.")
+        elif not kind.startswith("const ") and made in types and OWNERSHIP.search(types[made]):
+            said.append(f"{name}: {sentence_about(OWNERSHIP, types[made])}")
+        elif any(handle_of(taken) in types for taken, _ in function.parameters) and "Ownership" in rules_of(function.header):
+            said.append(rules_of(function.header)["Ownership"])
         else:
             return None
     return said
 
 
 def errors_of(function):
-    """What it can answer. A call that waits says so itself; others may leave it at what common.h lists."""
-    if function.returns != "acemq_status":
+    """What it can answer: said at the function, or for all that do not wait at the head of its header; one that makes
+    something says when that is NULL. None where nobody says so."""
+    if ("acemq_error **", "error") in function.parameters:
+        if ERRORS.search(function.whole_text()):
+            return "As described."
+        waits = any(name == "timeout" for _, name in function.parameters)
+        return None if waits else rules_of(function.header).get("Errors")
+    makes = "*" in function.returns and not function.returns.startswith("const ")
+    if not makes:
         return "None."
-    if ERRORS.search(function.text):
-        return "As described."
-    if any(name == "timeout" for _, name in function.parameters):
-        return None
-    return "Those that many calls can answer: see common.h."
+    return "As described." if "NULL" in function.whole_text() else rules_of(function.header).get("Errors")
 
 
 def faults_of(function, types):
     """What is missing from a function's description."""
-    if not function.text and not re.search(r"_(init|free)$", function.name):
-        yield "it has no description"
+    if not function.brief():
+        yield "it has no description of its own"
     for kind, name in function.parameters:
-        if not function.mentions(name) and convention(function, kind, name, types) is None:
+        if not function.mentions(name) and convention(kind, name, types) is None:
             yield f"nothing is said of the parameter {name}"
     if ownership_of(function, types) is None:
         yield "nobody says whose its result is"
+    if threads_of(function, types) is None:
+        yield "nobody says which threads may call it"
     if errors_of(function) is None:
-        yield "it waits, and lists no errors"
+        yield "nobody says which errors it answers"
 
 
 def described(function, types):
-    """The whole description for the reference: what is said at the function, and what holds everywhere."""
-    text = re.sub(r"(^|\s)Errors( besides)?(, none[^:]*)?: ", r"\n\n@par Errors\n", of_its_own(function))
-    lines = [text or first_words(function), ""]
+    """The whole description for the reference: what is said at the function, and what others say for it."""
+    text = re.sub(r"(^|\s)Errors( besides)?(, none[^:]*)?: ", r"\n\n@par Errors\n", function.text)
+    lines = [text, ""]
     for kind, name in function.parameters:
         if not re.search(rf"@param +{re.escape(name)}\b", text):
-            lines.append(f"@param {name} {convention(function, kind, name, types) or 'as described'}")
+            lines.append(f"@param {name} {convention(kind, name, types) or 'as described'}")
     if function.returns != "void" and "@return" not in text:
         lines.append(f"@return {'ACEMQ_OK, or what failed' if function.returns == 'acemq_status' else 'as described'}")
     if "@par Errors" not in text:
         lines.append(f"@par Errors\n{errors_of(function)}")
     lines.append(f"@par Threads\n{threads_of(function, types)}")
-    for said in ownership_of(function, types) or []:
+    for said in dict.fromkeys(ownership_of(function, types) or []):
         lines.append(f"@par Ownership\n{said}")
     return "\n".join(lines)
-
-
-def of_its_own(function):
-    """The text without the parameters that only another function of its group has."""
-    names = {name for _, name in function.parameters}
-    parts = re.split(r"(?=@param\s)", function.text)
-    kept = [parts[0]]
-    for part in parts[1:]:
-        named = re.match(r"@param\s+(\w+)", part)[1]
-        after = re.search(r"\n(?=\S)(?!\s).*|\n\n.*", part, re.S)
-        kept.append(part if named in names else (after[0] if after else ""))
-    return "".join(kept)
-
-
-def first_words(function):
-    return "Fills it with the defaults." if function.name.endswith("_init") else "Frees it; NULL is fine."

@@ -1,6 +1,8 @@
 /**
  * @file broker.h
  * The memory broker: AMQP 0-9-1 for tests, no kinder than RabbitMQ. Nothing is kept.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_BROKER_H
 #define ACEMQ_BROKER_H
@@ -24,6 +26,7 @@ ACEMQ_API acemq_status acemq_broker_start(acemq_broker **broker, acemq_error **e
  */
 ACEMQ_API acemq_status acemq_broker_listen(acemq_broker *broker, const char *host, int port,
                                            int *bound, acemq_error **error);
+/** Ends it and its connections. NULL is fine. */
 ACEMQ_API void acemq_broker_free(acemq_broker *broker);
 
 ACEMQ_END

@@ -1,6 +1,8 @@
 /**
  * @file claim_check.h
  * Large bodies lie in a store, and only their keys travel (section 13).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_CLAIM_CHECK_H
 #define ACEMQ_CLAIM_CHECK_H
@@ -30,6 +32,10 @@ typedef struct acemq_claim_directory_options {
         sizeof(acemq_claim_directory_options), 134217728, 0600, 0                                  \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_claim_directory_options_init(acemq_claim_directory_options *options,
                                                           size_t size);
 
@@ -45,7 +51,7 @@ ACEMQ_API acemq_status acemq_claim_store_directory(const char *path,
                                                    const acemq_claim_directory_options *options,
                                                    acemq_claim_store **store, acemq_error **error);
 
-/** Takes what a `get` has read; borrowed for its call. */
+/** Takes what a `get` has read; borrowed for its call. One thread at a time. */
 typedef struct acemq_claim_object acemq_claim_object;
 /**
  * Appends bytes to it. Errors: ACEMQ_E_OUT_OF_MEMORY. Only inside `get`.
@@ -80,6 +86,7 @@ typedef struct acemq_claim_callbacks {
  * (put or get is NULL), ACEMQ_E_OUT_OF_MEMORY; the destructor is not called then. */
 ACEMQ_API acemq_status acemq_claim_store_new(const acemq_claim_callbacks *callbacks,
                                              acemq_claim_store **store, acemq_error **error);
+/** Ends the caller's hold; codecs that use it keep it alive. NULL is fine. */
 ACEMQ_API void acemq_claim_store_free(acemq_claim_store *store);
 /** Deletes an object, when the application knows that nobody needs it; one that does not exist is
  * fine. acemq_claim_frame_read() gives the key of a body. Errors: ACEMQ_E_INVALID_ARGUMENT for a
@@ -101,7 +108,7 @@ ACEMQ_API acemq_status acemq_claim_store_remove(acemq_claim_store *store, const 
  * @param inner        kept alive by the codec
  * @param store        likewise
  * @param threshold    from 0 (everything is stored); ACEMQ_CLAIM_THRESHOLD
- * @param codec        owned, freed with acemq_codec_free(). Any thread.
+ * @param codec        owned, freed with acemq_codec_free()
  */
 ACEMQ_API acemq_status acemq_codec_claim_check(const acemq_codec *inner, acemq_claim_store *store,
                                                int64_t threshold, acemq_codec **codec,

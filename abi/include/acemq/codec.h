@@ -2,6 +2,8 @@
  * @file codec.h
  * What a consumer checks before its handler runs: that the body decodes (section 13). What does not
  * is parked.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_CODEC_H
 #define ACEMQ_CODEC_H
@@ -35,10 +37,13 @@ typedef int (*acemq_decode_callback)(acemq_bytes body, const char *content_type,
  * @param name   what it is called in errors; copied
  * @param decode asked for each body
  * @param destructor called with `user` when nothing uses the codec any more; may be NULL.
+ * Errors: ACEMQ_E_INVALID_ARGUMENT (name or decode is NULL), ACEMQ_E_OUT_OF_MEMORY; the destructor
+ * is not called then.
  */
 ACEMQ_API acemq_status acemq_codec_new(const char *name, acemq_decode_callback decode, void *user,
                                        acemq_destructor destructor, acemq_codec **codec,
                                        acemq_error **error);
+/** Ends the caller's hold; consumers that use it keep it alive. NULL is fine. */
 ACEMQ_API void acemq_codec_free(acemq_codec *codec);
 
 /**
@@ -75,6 +80,7 @@ ACEMQ_API acemq_status acemq_codec_decode(const acemq_codec *codec, acemq_bytes 
 /**
  * A MessagePack document as JSON text, for a terminal: bytes become base64 text. Owned, freed with
  * acemq_free(). Errors: ACEMQ_E_DECODE.
+ * @param body the document
  * @param json owned
  */
 ACEMQ_API acemq_status acemq_msgpack_to_json(acemq_bytes body, char **json, acemq_error **error);

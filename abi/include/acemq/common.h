@@ -13,16 +13,31 @@
  * - What many calls can answer is listed only where something else may be expected:
  * ACEMQ_E_INVALID_ARGUMENT for a NULL where none may be and for a value outside its range,
  * ACEMQ_E_CLOSED, ACEMQ_E_FORKED, ACEMQ_E_OUT_OF_MEMORY.
+ * - What is given to a call is read while it lasts; what is kept of it is copied, unless it says
+ * otherwise.
  * - Every `_options_init(pointer, size)` does what the macro of its name does: it fills the struct
  * with the defaults. `size` is its sizeof, as the caller knows it; ACEMQ_E_INVALID_ARGUMENT for one
  * smaller than the first release's.
  * - What is read from a handle and not said to be owned (a text, a view, a table, another handle)
  * is borrowed until that handle is changed or freed.
- * - A handle whose description says nothing of threads is used by one thread at a time. A function
- * that takes none may be called by any thread.
+ * - Which threads may call a function is said at it, else at the handles that it takes, else at the
+ * head of its header.
  * - Every `_free` function takes NULL.
  * - A handle used in a child after fork(2) fails with ACEMQ_E_FORKED; freeing it there closes the
  * child's copies of its descriptors and does nothing else.
+ *
+ * What a parameter of these names means, unless its function says otherwise:
+ * - `error`: receives an owned error when the call fails; may be NULL
+ * - `timeout`: in milliseconds; 0 does not wait, ACEMQ_FOREVER has no limit
+ * - `options`: NULL for the defaults; copied
+ * - `user`: handed to each callback
+ * - `destructor`: called once with `user` when nothing can call with it any more; may be NULL
+ * - `index`: from 0, below the count
+ * - `queue`: its name, UTF-8 of up to 255 bytes
+ * - `exchange`: its name, UTF-8 of up to 255 bytes; an empty one is the default exchange
+ * - `routing_key`: UTF-8 of up to 255 bytes
+ * - `name`: of what is set or asked for; copied
+ * - `length`: in bytes, of what stands before it
  */
 #ifndef ACEMQ_COMMON_H
 #define ACEMQ_COMMON_H

@@ -1,6 +1,9 @@
 /**
  * @file connection.h
  * The client: two connections to one broker, one that publishes and one that consumes, kept alive.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_CONNECTION_H
 #define ACEMQ_CONNECTION_H

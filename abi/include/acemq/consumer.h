@@ -1,6 +1,9 @@
 /**
  * @file consumer.h
  * Consuming one queue, with the whole failure behaviour of section 6.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_CONSUMER_H
 #define ACEMQ_CONSUMER_H
@@ -88,6 +91,10 @@ typedef struct acemq_consumer_options {
             300000, 5000, 0, 0, 0, 0                                                               \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_consumer_options_init(acemq_consumer_options *options, size_t size);
 
 /**
@@ -159,6 +166,7 @@ ACEMQ_API void acemq_consumer_free(acemq_consumer *consumer);
  * waits. Again is fine. From a handler: fine. Errors: ACEMQ_E_CLOSED.
  */
 ACEMQ_API acemq_status acemq_consumer_pause(acemq_consumer *consumer, acemq_error **error);
+/** Subscribes again. Again is fine. From a handler: fine. Errors: ACEMQ_E_CLOSED. */
 ACEMQ_API acemq_status acemq_consumer_resume(acemq_consumer *consumer, acemq_error **error);
 /** 1 while paused. */
 ACEMQ_API int acemq_consumer_paused(const acemq_consumer *consumer);

@@ -1,6 +1,9 @@
 /**
  * @file delivery.h
  * A message that arrived.
+ *
+ * Ownership: what is read from a delivery is borrowed until it is freed; in push mode, until the
+ * handler returns.
  */
 #ifndef ACEMQ_DELIVERY_H
 #define ACEMQ_DELIVERY_H
@@ -48,9 +51,13 @@ ACEMQ_API acemq_bytes acemq_delivery_body(const acemq_delivery *delivery);
 ACEMQ_API const acemq_table *acemq_delivery_headers(const acemq_delivery *delivery);
 /** Every header as it arrived, reserved ones included. */
 ACEMQ_API const acemq_table *acemq_delivery_all_headers(const acemq_delivery *delivery);
+/** The queue it came from. */
 ACEMQ_API const char *acemq_delivery_queue(const acemq_delivery *delivery);
+/** The exchange it was published to; "" is the default exchange. */
 ACEMQ_API const char *acemq_delivery_exchange(const acemq_delivery *delivery);
+/** The routing key it was published with. */
 ACEMQ_API const char *acemq_delivery_routing_key(const acemq_delivery *delivery);
+/** 1 when the broker delivered it before, to whomever. */
 ACEMQ_API int acemq_delivery_redelivered(const acemq_delivery *delivery);
 /** NULL when the message does not have it, and for properties that are numbers. */
 ACEMQ_API const char *acemq_delivery_property(const acemq_delivery *delivery,

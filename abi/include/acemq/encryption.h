@@ -2,6 +2,8 @@
  * @file encryption.h
  * Bodies that only the holders of a key can read (section 13): AES-GCM, authenticated together with
  * the id of the key.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_ENCRYPTION_H
 #define ACEMQ_ENCRYPTION_H
@@ -44,7 +46,7 @@ ACEMQ_API void acemq_keyring_free(acemq_keyring *keyring);
  * Which key a body needs is read without one by acemq_encrypted_frame_read().
  * @param keyring copied: keys added later do not count
  * @param inner   kept alive by the codec
- * @param codec   owned, freed with acemq_codec_free(). Any thread.
+ * @param codec   owned, freed with acemq_codec_free()
  * Errors: ACEMQ_E_STATE for a ring without a key. Encoding is ACEMQ_E_LIMIT after 2^32 bodies with
  * one codec, beyond which random nonces are not safe: make one with a new key.
  */

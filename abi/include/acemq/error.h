@@ -1,6 +1,8 @@
 /**
  * @file error.h
  * What a call can answer, and the object that says why.
+ *
+ * Threads: a function that takes no error may be called by any thread.
  */
 #ifndef ACEMQ_ERROR_H
 #define ACEMQ_ERROR_H
@@ -105,12 +107,16 @@ ACEMQ_API int acemq_error_reply_code(const acemq_error *error);
 ACEMQ_API int acemq_error_is_retriable(const acemq_error *error);
 /** 1 when repeating is useless: bad input, a refused login, a queue that differs. */
 ACEMQ_API int acemq_error_is_fatal(const acemq_error *error);
+/** 1 for ACEMQ_E_TIMEOUT. */
 ACEMQ_API int acemq_error_is_timeout(const acemq_error *error);
+/** 1 for ACEMQ_E_UNROUTABLE. */
 ACEMQ_API int acemq_error_is_unroutable(const acemq_error *error);
+/** 1 for ACEMQ_E_REFUSED. */
 ACEMQ_API int acemq_error_is_refused(const acemq_error *error);
 
 /** A copy the caller owns; NULL for NULL. */
 ACEMQ_API acemq_error *acemq_error_copy(const acemq_error *error);
+/** Frees it; NULL is fine. */
 ACEMQ_API void acemq_error_free(acemq_error *error);
 
 /**

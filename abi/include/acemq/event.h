@@ -30,8 +30,8 @@ typedef enum acemq_event_kind {
     ACEMQ_EVENT_ORDER_GAP = 11
 } acemq_event_kind;
 
-/** An event: owned, immutable, freed with acemq_event_free(). Of each kind the newest 10,000 are
- * kept; confirms and credentials are never dropped. */
+/** An event: owned, immutable, any thread, freed with acemq_event_free(). Of each kind the newest
+ * 10,000 are kept; confirms and credentials are never dropped. */
 typedef struct acemq_event acemq_event;
 
 /** What happened. */
@@ -48,6 +48,7 @@ ACEMQ_API int64_t acemq_event_next_try(const acemq_event *event);
 ACEMQ_API const acemq_settlement *acemq_event_settlement(const acemq_event *event);
 /** Of ACEMQ_EVENT_METRIC, else NULL; borrowed until the event is freed. */
 ACEMQ_API const acemq_observation *acemq_event_observation(const acemq_event *event);
+/** Frees it, with all that was read from it. NULL is fine. */
 ACEMQ_API void acemq_event_free(acemq_event *event);
 
 ACEMQ_END

@@ -1,6 +1,9 @@
 /**
  * @file group.h
  * Several consumers of one queue that change in number while they run (section 7).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_GROUP_H
 #define ACEMQ_GROUP_H
@@ -33,6 +36,10 @@ typedef struct acemq_group_options {
         sizeof(acemq_group_options), 0, 20000, 2                                                   \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_group_options_init(acemq_group_options *options, size_t size);
 
 /**
@@ -84,7 +91,9 @@ ACEMQ_API int64_t acemq_group_prefetch(const acemq_group *group);
 
 /** As acemq_consumer_pause(), acemq_consumer_resume() and acemq_consumer_paused(). */
 ACEMQ_API acemq_status acemq_group_pause(acemq_group *group, acemq_error **error);
+/** As acemq_consumer_resume(), for all members. */
 ACEMQ_API acemq_status acemq_group_resume(acemq_group *group, acemq_error **error);
+/** 1 while paused. */
 ACEMQ_API int acemq_group_paused(const acemq_group *group);
 
 /**

@@ -1,6 +1,8 @@
 /**
  * @file health.h
  * Whether a client works, for a probe that must be answered at once.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_HEALTH_H
 #define ACEMQ_HEALTH_H

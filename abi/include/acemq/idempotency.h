@@ -2,6 +2,8 @@
  * @file idempotency.h
  * Handling a message once: stores of claims (section 9), for a consumer's option
  * acemq_consumer_options.idempotency, and for callers of their own.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_IDEMPOTENCY_H
 #define ACEMQ_IDEMPOTENCY_H
@@ -72,6 +74,10 @@ typedef struct acemq_idempotency_options {
         sizeof(acemq_idempotency_options), 0, 86400000, 10000, 100000, 17179869184, 10000, 4, 0    \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_idempotency_options_init(acemq_idempotency_options *options,
                                                       size_t size);
 
@@ -179,6 +185,7 @@ ACEMQ_API size_t acemq_claims_count(const acemq_claims *list); /**< 0 for NULL *
 /** The entry at `index`. ACEMQ_E_INVALID_ARGUMENT past the end. */
 ACEMQ_API acemq_status acemq_claims_get(const acemq_claims *list, size_t index,
                                         acemq_claim_view *entry, acemq_error **error);
+/** Frees the list and its entries. NULL is fine. */
 ACEMQ_API void acemq_claims_free(acemq_claims *list);
 
 /**

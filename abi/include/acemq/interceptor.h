@@ -1,6 +1,9 @@
 /**
  * @file interceptor.h
  * Hooks around every publish and every delivery of a client (section 12).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Ownership: what is read from a call of a hook is borrowed for that call.
  */
 #ifndef ACEMQ_INTERCEPTOR_H
 #define ACEMQ_INTERCEPTOR_H
@@ -31,11 +34,12 @@ ACEMQ_BEGIN
  */
 typedef struct acemq_interceptor acemq_interceptor;
 
-/** One call of one hook; borrowed for the call. */
+/** One call of one hook; borrowed for the call. One thread at a time. */
 typedef struct acemq_interception acemq_interception;
 
 /** Where the message goes, or came through: "" is the default exchange. */
 ACEMQ_API const char *acemq_interception_exchange(const acemq_interception *call);
+/** The routing key of the message. */
 ACEMQ_API const char *acemq_interception_routing_key(const acemq_interception *call);
 /**
  * Says why, before the hook answers that it failed; copied, the last one counts.
@@ -86,6 +90,10 @@ typedef struct acemq_publish_interceptor {
         sizeof(acemq_publish_interceptor), 0, 0, 0, 0, 0, 0, 0                                     \
     }
 
+/**
+ * Fills *interceptor with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of
+ * the first release.
+ */
 ACEMQ_API acemq_status acemq_publish_interceptor_init(acemq_publish_interceptor *interceptor,
                                                       size_t size);
 
@@ -126,6 +134,10 @@ typedef struct acemq_consume_interceptor {
         sizeof(acemq_consume_interceptor), 0, 0, 0, 0, 0, 0, 0                                     \
     }
 
+/**
+ * Fills *interceptor with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of
+ * the first release.
+ */
 ACEMQ_API acemq_status acemq_consume_interceptor_init(acemq_consume_interceptor *interceptor,
                                                       size_t size);
 
@@ -139,6 +151,7 @@ ACEMQ_API acemq_status acemq_intercept_publishing(acemq_connection *connection,
                                                   const acemq_publish_interceptor *hooks,
                                                   acemq_interceptor **interceptor,
                                                   acemq_error **error);
+/** The same for deliveries: registers hooks of consuming. */
 ACEMQ_API acemq_status acemq_intercept_consuming(acemq_connection *connection,
                                                  const acemq_consume_interceptor *hooks,
                                                  acemq_interceptor **interceptor,
@@ -150,17 +163,22 @@ ACEMQ_API void acemq_interceptor_remove(acemq_interceptor *interceptor);
  * Changes the envelope of a delivery, only from inside its `before` hook: the handler sees it, and
  * it travels on every hop. Id, attempt and first-seen cannot be changed. Copied; NULL or "" unsets
  * causation and origin. What acemq_delivery_envelope() and acemq_delivery_pack() gave before is
- * freed by it. Errors: ACEMQ_E_STATE elsewhere, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY.
+ * freed by it. @param type what it is instead.
+ * Errors: ACEMQ_E_STATE elsewhere, ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY.
  */
 ACEMQ_API acemq_status acemq_delivery_change_type(acemq_delivery *delivery, const char *type,
                                                   acemq_error **error);
+/** The version instead, from 1; where and how as acemq_delivery_change_type(). */
 ACEMQ_API acemq_status acemq_delivery_change_version(acemq_delivery *delivery, int32_t version,
                                                      acemq_error **error);
+/** The `correlation` instead; where and how as acemq_delivery_change_type(). */
 ACEMQ_API acemq_status acemq_delivery_change_correlation(acemq_delivery *delivery,
                                                          const char *correlation,
                                                          acemq_error **error);
+/** The `causation` instead, NULL or "" for none; where and how as acemq_delivery_change_type(). */
 ACEMQ_API acemq_status acemq_delivery_change_causation(acemq_delivery *delivery,
                                                        const char *causation, acemq_error **error);
+/** The `origin` instead, NULL or "" for none; where and how as acemq_delivery_change_type(). */
 ACEMQ_API acemq_status acemq_delivery_change_origin(acemq_delivery *delivery, const char *origin,
                                                     acemq_error **error);
 

@@ -1,6 +1,9 @@
 /**
  * @file metrics.h
  * Counting and timing, under the names that all AceMQ libraries share (section 15).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Ownership: what is read from an observation is borrowed as it is.
  */
 #ifndef ACEMQ_METRICS_H
 #define ACEMQ_METRICS_H
@@ -31,13 +34,17 @@ typedef enum acemq_metric_kind {
     ACEMQ_METRIC_DISTRIBUTION = 4 /**< value: a number without a unit */
 } acemq_metric_kind;
 
-/** One thing that was counted or timed; immutable. */
+/** One thing that was counted or timed; immutable, any thread. Borrowed from an event until that is
+ * freed, or for the call of an observer. */
 typedef struct acemq_observation acemq_observation;
 
 /** As section 15 has it, with dots: `acemq.consume.total`; static. */
 ACEMQ_API const char *acemq_observation_name(const acemq_observation *observation);
+/** How its value is to be read. */
 ACEMQ_API acemq_metric_kind acemq_observation_kind(const acemq_observation *observation);
+/** What was counted or timed, as its kind says. */
 ACEMQ_API double acemq_observation_value(const acemq_observation *observation);
+/** How many labels it has. */
 ACEMQ_API size_t acemq_observation_label_count(const acemq_observation *observation);
 /** As section 15 has it, with dots: `routing.key`. NULL past the end. */
 ACEMQ_API const char *acemq_observation_label(const acemq_observation *observation, size_t index);
@@ -67,6 +74,10 @@ typedef struct acemq_metrics_options {
         sizeof(acemq_metrics_options), 1000, 0, 0, 0                                               \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_metrics_options_init(acemq_metrics_options *options, size_t size);
 
 /** A registry that watches nothing yet. `options` NULL: defaults. Errors: ACEMQ_E_INVALID_ARGUMENT,

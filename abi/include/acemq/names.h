@@ -1,7 +1,9 @@
 /**
  * @file names.h
- * Derived names, durations, and the small rules that every implementation must share. Pure, any
- * thread.
+ * Derived names, durations, and the small rules that every implementation must share.
+ *
+ * Threads: pure functions, any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_NAMES_H
 #define ACEMQ_NAMES_H
@@ -42,7 +44,8 @@ ACEMQ_API acemq_status acemq_dead_letter_queue(const char *queue, char name[ACEM
 ACEMQ_API acemq_status acemq_parked_queue(const char *queue, char name[ACEMQ_NAME_SIZE],
                                           acemq_error **error);
 
-/** Reads `10s`, `500ms`, `0` … into milliseconds (section 5). Errors: ACEMQ_E_PARSE, ACEMQ_E_LIMIT.
+/** Reads a `text` such as `10s`, `500ms`, `0` into milliseconds (section 5). Errors: ACEMQ_E_PARSE,
+ * ACEMQ_E_LIMIT.
  */
 ACEMQ_API acemq_status acemq_duration_parse(const char *text, int64_t *milliseconds,
                                             acemq_error **error);
@@ -74,6 +77,7 @@ typedef enum acemq_claim_frame {
     ACEMQ_CLAIM_STORED = 2  /**< the key of a stored payload follows */
 } acemq_claim_frame;
 /**
+ * Reads the frame of a `body`.
  * @param rest the payload or the key; borrowed from `body`. Errors: ACEMQ_E_DECODE for a malformed
  * key.
  * @param frame receives which of the three it is
@@ -101,7 +105,7 @@ typedef struct acemq_encrypted_frame {
     /** 16 bytes */
     acemq_bytes tag;
 } acemq_encrypted_frame;
-/** Errors: ACEMQ_E_DECODE with what is wrong. */
+/** Reads where in an encrypted `body` what lies. Errors: ACEMQ_E_DECODE with what is wrong. */
 ACEMQ_API acemq_status acemq_encrypted_frame_read(acemq_bytes body, acemq_encrypted_frame *frame,
                                                   acemq_error **error);
 

@@ -6,6 +6,9 @@
  * The queues `{name}.0`, `{name}.1` … are declared by acemq_topology_partitioned(). All messages
  * with the same key lie in the same one, and each is consumed one message at a time. Whoever
  * publishes and whoever consumes must have the same number of partitions and the same rule.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_ORDERED_H
 #define ACEMQ_ORDERED_H
@@ -42,6 +45,10 @@ typedef struct acemq_partitioning {
         sizeof(acemq_partitioning), 0, 0, 0, 8, 0                                                  \
     }
 
+/**
+ * Fills *partitioning with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that
+ * of the first release.
+ */
 ACEMQ_API acemq_status acemq_partitioning_init(acemq_partitioning *partitioning, size_t size);
 
 /** The rule of that name, "unsigned", "java" or "dotnet"; -1 for any other. */
@@ -106,6 +113,10 @@ typedef struct acemq_ordered_options {
         sizeof(acemq_ordered_options), 0, 8, 0                                                     \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_ordered_options_init(acemq_ordered_options *options, size_t size);
 
 /**
@@ -162,8 +173,8 @@ ACEMQ_API int acemq_ordered_subscribed(const acemq_ordered *ordered);
 ACEMQ_API int acemq_ordered_halted(const acemq_ordered *ordered, int64_t partition,
                                    acemq_error **why);
 
-/** The gaps in the order: messages that were passed over. The newest 1000. Owned, immutable, freed
- * with acemq_gaps_free(). */
+/** The gaps in the order: messages that were passed over. The newest 1000. Owned, immutable, any
+ * thread, freed with acemq_gaps_free(). */
 typedef struct acemq_gaps acemq_gaps;
 
 /** Those there are now. */
@@ -174,13 +185,17 @@ ACEMQ_API size_t acemq_gaps_count(const acemq_gaps *gaps);
 /** All there were since it was opened. */
 ACEMQ_API uint64_t acemq_gaps_total(const acemq_gaps *gaps);
 /* Of the gap `index`, oldest first; -1, 0 and "" past the end. Borrowed until they are freed. */
+/** Which partition it is in. */
 ACEMQ_API int64_t acemq_gaps_partition(const acemq_gaps *gaps, size_t index);
+/** The id of the message that was passed over. */
 ACEMQ_API const char *acemq_gaps_id(const acemq_gaps *gaps, size_t index);
+/** Why it was passed over. */
 ACEMQ_API const char *acemq_gaps_reason(const acemq_gaps *gaps, size_t index);
 /** When, in ms since 1970. */
 ACEMQ_API int64_t acemq_gaps_time(const acemq_gaps *gaps, size_t index);
 /** 1 when it was parked, 0 when it went to the dead letters. */
 ACEMQ_API int acemq_gaps_parked(const acemq_gaps *gaps, size_t index);
+/** Frees the list, with its texts. NULL is fine. */
 ACEMQ_API void acemq_gaps_free(acemq_gaps *gaps);
 
 /**

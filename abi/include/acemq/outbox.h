@@ -2,6 +2,10 @@
  * @file outbox.h
  * Messages that exist exactly when the caller's own transaction commits (section 10): written
  * there, and published afterwards by a relay.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Ownership: what is read from a statement or a list is borrowed until it is freed.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_OUTBOX_H
 #define ACEMQ_OUTBOX_H
@@ -38,6 +42,10 @@ typedef struct acemq_outbox_options {
         sizeof(acemq_outbox_options), 0, 30000, 10, 0                                              \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_outbox_options_init(acemq_outbox_options *options, size_t size);
 
 /**
@@ -63,6 +71,7 @@ ACEMQ_API acemq_status acemq_outbox_open(const char *store, const acemq_outbox_o
 ACEMQ_API acemq_status acemq_outbox_open_lmdb(struct MDB_env *env,
                                               const acemq_outbox_options *options,
                                               acemq_outbox **outbox, acemq_error **error);
+/** Ends the caller's hold; a relay keeps it alive. NULL is fine. */
 ACEMQ_API void acemq_outbox_free(acemq_outbox *outbox);
 
 /** Room for the id of an enqueued message and its NUL. */
@@ -117,11 +126,12 @@ typedef enum acemq_placeholder {
     ACEMQ_PLACEHOLDER_PERCENT = 2   /**< `%s`: psycopg */
 } acemq_placeholder;
 
-/** One INSERT and its parameters, to be run by any driver on a connection of its own. Immutable.
- * Owned, freed with acemq_outbox_statement_free(). */
+/** One INSERT and its parameters, to be run by any driver on a connection of its own. Immutable,
+ * any thread. Owned, freed with acemq_outbox_statement_free(). */
 typedef struct acemq_outbox_statement acemq_outbox_statement;
 
 /**
+ * Makes one for a message.
  * @param table       NULL: `acemq_outbox`
  * @param placeholder acemq_placeholder
  * @param statement   owned
@@ -141,9 +151,10 @@ ACEMQ_API const char *acemq_outbox_statement_value(const acemq_outbox_statement 
                                                    size_t index);
 /** The id of the message. */
 ACEMQ_API const char *acemq_outbox_statement_id(const acemq_outbox_statement *statement);
+/** Frees it, with its texts. NULL is fine. */
 ACEMQ_API void acemq_outbox_statement_free(acemq_outbox_statement *statement);
 
-/** Rows of an outbox as they were when asked. Immutable. Owned, freed with
+/** Rows of an outbox as they were when asked. Immutable, any thread. Owned, freed with
  * acemq_outbox_list_free(). */
 typedef struct acemq_outbox_list acemq_outbox_list;
 
@@ -183,10 +194,12 @@ ACEMQ_API acemq_status acemq_outbox_pending(acemq_outbox *outbox, int64_t max, i
  */
 ACEMQ_API acemq_status acemq_outbox_retired(acemq_outbox *outbox, int64_t max, int64_t timeout,
                                             acemq_outbox_list **list, acemq_error **error);
+/** How many rows there are; 0 for NULL. */
 ACEMQ_API size_t acemq_outbox_list_count(const acemq_outbox_list *list);
 /** The row at `index`, from 0. Errors: ACEMQ_E_INVALID_ARGUMENT past the last. */
 ACEMQ_API acemq_status acemq_outbox_list_row(const acemq_outbox_list *list, size_t index,
                                              acemq_outbox_row *row, acemq_error **error);
+/** Frees the list, with its rows. NULL is fine. */
 ACEMQ_API void acemq_outbox_list_free(acemq_outbox_list *list);
 
 /** What an outbox holds. Set size to sizeof(acemq_outbox_counts). */
@@ -246,6 +259,10 @@ typedef struct acemq_relay_options {
         sizeof(acemq_relay_options), 1000, 60000, 100, 0                                           \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_relay_options_init(acemq_relay_options *options, size_t size);
 
 /** Starts one; it keeps client and outbox alive, and ends when the client is closed. @param options

@@ -1,6 +1,10 @@
 /**
  * @file policy.h
  * Retry policies: how often, how long between, and where the waiting happens (section 5).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: NULL when memory is gone, where a policy is returned; a function that lists none answers
+ * those that common.h lists for all.
  */
 #ifndef ACEMQ_POLICY_H
 #define ACEMQ_POLICY_H
@@ -30,6 +34,7 @@ ACEMQ_API acemq_policy *acemq_policy_exponential(int64_t attempts, int64_t initi
  */
 ACEMQ_API acemq_status acemq_policy_parse(const char *text, acemq_policy **policy,
                                           acemq_error **error);
+/** Frees it; whoever took it has a copy. NULL is fine. */
 ACEMQ_API void acemq_policy_free(acemq_policy *policy);
 
 /** The age at which a message is given up; 0: none. */
@@ -84,6 +89,7 @@ ACEMQ_API int acemq_policy_retries(const acemq_policy *policy, int64_t attempt, 
 
 /** The rungs, in the order in which the waits reach them. */
 ACEMQ_API size_t acemq_policy_rung_count(const acemq_policy *policy);
+/** How long the rung at `index` holds a message, in ms; 0 past the end. */
 ACEMQ_API int64_t acemq_policy_rung_delay(const acemq_policy *policy, size_t index);
 /** The rung a broker wait of `delay` goes to, by its delay: the smallest that is long enough, else
  * the longest; 0 without rungs. */

@@ -10,6 +10,8 @@
  * ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LIMIT, ACEMQ_E_RESERVED_HEADER, the message's own kept error,
  * ACEMQ_E_CLOSED, ACEMQ_E_FORKED, ACEMQ_E_OUT_OF_MEMORY. ACEMQ_E_CANCELLED when a cancel token
  * fired: then what was sent may or may not have arrived.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_PUBLISHER_H
 #define ACEMQ_PUBLISHER_H
@@ -56,10 +58,14 @@ typedef struct acemq_publisher_options {
         sizeof(acemq_publisher_options), 0, 0, 0, 0, 0, 0                                          \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_publisher_options_init(acemq_publisher_options *options, size_t size);
 
-/** @param options NULL: defaults. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LIMIT, ACEMQ_E_CLOSED,
- * ACEMQ_E_OUT_OF_MEMORY. */
+/** Makes one. @param options NULL: defaults. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_LIMIT,
+ * ACEMQ_E_CLOSED, ACEMQ_E_OUT_OF_MEMORY. */
 ACEMQ_API acemq_status acemq_publisher_new(acemq_connection *connection,
                                            const acemq_publisher_options *options,
                                            acemq_publisher **publisher, acemq_error **error);
@@ -117,6 +123,7 @@ ACEMQ_API acemq_status acemq_publisher_begin(acemq_publisher *publisher, const c
  * (wait again), ACEMQ_E_CANCELLED, or ACEMQ_E_FROM_HANDLER in a callback of publishing. */
 ACEMQ_API acemq_status acemq_receipt_wait(acemq_receipt *receipt, int64_t timeout,
                                           acemq_error **error);
+/** Ends the caller's hold; the publish goes on. NULL is fine. */
 ACEMQ_API void acemq_receipt_free(acemq_receipt *receipt);
 
 /**
@@ -127,6 +134,7 @@ ACEMQ_API void acemq_receipt_free(acemq_receipt *receipt);
  * NULL
  * @return ACEMQ_OK when all were confirmed, else the status of the first that was not, with its
  * error.
+ * Errors: as of acemq_publish(), of the first that failed.
  */
 ACEMQ_API acemq_status acemq_publisher_send_batch(acemq_publisher *publisher,
                                                   const char *routing_key,

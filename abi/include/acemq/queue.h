@@ -1,6 +1,9 @@
 /**
  * @file queue.h
  * Looking at queues: counts, and messages as they lie there.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_QUEUE_H
 #define ACEMQ_QUEUE_H
@@ -60,10 +63,14 @@ typedef struct acemq_browser_options {
         sizeof(acemq_browser_options), 0, 10000, 30000, 0, 0                                       \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_browser_options_init(acemq_browser_options *options, size_t size);
 
-/** Errors: ACEMQ_E_NOT_FOUND; ACEMQ_E_STATE for a rung (putting back would start its wait anew)
- * and, without `force`, for a quorum queue. */
+/** Opens one. Errors: ACEMQ_E_NOT_FOUND; ACEMQ_E_STATE for a rung (putting back would start its
+ * wait anew) and, without `force`, for a quorum queue. */
 ACEMQ_API acemq_status acemq_browser_open(acemq_connection *connection, const char *queue,
                                           const acemq_browser_options *options,
                                           acemq_browser **browser, acemq_error **error);

@@ -1,6 +1,8 @@
 /**
  * @file replay.h
  * Bringing dead letters and parked messages home (section 8).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
  */
 #ifndef ACEMQ_REPLAY_H
 #define ACEMQ_REPLAY_H
@@ -58,6 +60,10 @@ typedef struct acemq_replay_options {
         sizeof(acemq_replay_options), 0, 0, 0, 0, 0, 0, -1, 30000, 1800000, 0, 0, 0, 0             \
     }
 
+/**
+ * Fills *options with the defaults. Errors: ACEMQ_E_INVALID_ARGUMENT for a `size` below that of the
+ * first release.
+ */
 ACEMQ_API acemq_status acemq_replay_options_init(acemq_replay_options *options, size_t size);
 
 /** How far it got. Set size to sizeof(acemq_replay_result). */

@@ -1,6 +1,8 @@
 /**
  * @file settlement.h
  * What became of a delivery, told when it is over: where a span of tracing ends.
+ *
+ * Ownership: what is read from a settlement is borrowed as it is.
  */
 #ifndef ACEMQ_SETTLEMENT_H
 #define ACEMQ_SETTLEMENT_H
@@ -11,8 +13,8 @@ ACEMQ_BEGIN
 
 struct acemq_connection;
 
-/** What became of one delivery that a handler or acemq_consumer_next() had; immutable. Its texts
- * are borrowed as it is, and "" where there is none. */
+/** What became of one delivery that a handler or acemq_consumer_next() had; immutable, any thread.
+ * Its texts are borrowed as it is, and "" where there is none. */
 typedef struct acemq_settlement acemq_settlement;
 
 /** The queue it came from. */
@@ -31,9 +33,11 @@ ACEMQ_API const char *acemq_settlement_correlation(const acemq_settlement *settl
  * when it went back unchanged; `lost` when the connection went first and the broker delivers it
  * again. Static. */
 ACEMQ_API const char *acemq_settlement_outcome(const acemq_settlement *settlement);
+/** Which attempt it was, from 1. */
 ACEMQ_API int32_t acemq_settlement_attempt(const acemq_settlement *settlement);
 /** The W3C trace context the message came with. */
 ACEMQ_API const char *acemq_settlement_traceparent(const acemq_settlement *settlement);
+/** What goes with that trace context. */
 ACEMQ_API const char *acemq_settlement_tracestate(const acemq_settlement *settlement);
 /** How long its receiver had it; waits and hops do not count. */
 ACEMQ_API int64_t acemq_settlement_microseconds(const acemq_settlement *settlement);

@@ -1,6 +1,9 @@
 /**
  * @file table.h
  * Header tables and queue arguments, with every type AMQP 0-9-1 has.
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Ownership: what is read from a table or a value is borrowed until the table is changed or freed.
  */
 #ifndef ACEMQ_TABLE_H
 #define ACEMQ_TABLE_H
@@ -35,13 +38,14 @@ typedef enum acemq_kind {
  * read one that nobody changes. Owned by whoever made it, freed with acemq_table_free(). */
 typedef struct acemq_table acemq_table;
 /** A value inside a table or an array; borrowed until the table it came from is changed or freed.
- */
+ * Any thread may read it meanwhile. */
 typedef struct acemq_value acemq_value;
-/** An array being built. Owned, freed with acemq_array_free(). */
+/** An array being built. One thread at a time. Owned, freed with acemq_array_free(). */
 typedef struct acemq_array acemq_array;
 
 /** NULL when memory is gone. */
 ACEMQ_API acemq_table *acemq_table_new(void);
+/** Frees it, with what was read from it. NULL is fine. */
 ACEMQ_API void acemq_table_free(acemq_table *table);
 /** A deep copy; owned. Errors: ACEMQ_E_OUT_OF_MEMORY, ACEMQ_E_INVALID_ARGUMENT. */
 ACEMQ_API acemq_status acemq_table_copy(const acemq_table *table, acemq_table **copy,
@@ -53,11 +57,13 @@ ACEMQ_API acemq_status acemq_table_copy(const acemq_table *table, acemq_table **
  * 2^63 - 1 (section 11) and tables nested too deep, ACEMQ_E_INVALID_ARGUMENT for a NULL, a name
  * that is not UTF-8, NaN, an infinite float and a number outside its kind, ACEMQ_E_OUT_OF_MEMORY.
  */
+/** A long string, `text`. */
 ACEMQ_API acemq_status acemq_table_set_string(acemq_table *table, const char *name,
                                               const char *text, acemq_error **error);
-/** A long string of any bytes. */
+/** A long string of any bytes, `text`. */
 ACEMQ_API acemq_status acemq_table_set_string_bytes(acemq_table *table, const char *name,
                                                     acemq_bytes text, acemq_error **error);
+/** A byte array, `bytes`. */
 ACEMQ_API acemq_status acemq_table_set_bytes(acemq_table *table, const char *name,
                                              acemq_bytes bytes, acemq_error **error);
 /** An integer of any kind from ACEMQ_KIND_INT8 to ACEMQ_KIND_INT64, uint64 included, whose range is
@@ -68,10 +74,13 @@ ACEMQ_API acemq_status acemq_table_set_integer(acemq_table *table, const char *n
 /** An int64. */
 ACEMQ_API acemq_status acemq_table_set_int64(acemq_table *table, const char *name, int64_t number,
                                              acemq_error **error);
+/** True where `value` is not 0. */
 ACEMQ_API acemq_status acemq_table_set_bool(acemq_table *table, const char *name, int value,
                                             acemq_error **error);
+/** A double, `number`. */
 ACEMQ_API acemq_status acemq_table_set_double(acemq_table *table, const char *name, double number,
                                               acemq_error **error);
+/** A float, `number`. */
 ACEMQ_API acemq_status acemq_table_set_float(acemq_table *table, const char *name, float number,
                                              acemq_error **error);
 /** `unscaled` / 10^`decimals`. */
@@ -81,10 +90,13 @@ ACEMQ_API acemq_status acemq_table_set_decimal(acemq_table *table, const char *n
 /** Whole seconds since 1970. */
 ACEMQ_API acemq_status acemq_table_set_timestamp(acemq_table *table, const char *name,
                                                  int64_t seconds, acemq_error **error);
+/** No value. */
 ACEMQ_API acemq_status acemq_table_set_void(acemq_table *table, const char *name,
                                             acemq_error **error);
+/** A table inside this one: a copy of `inner`. */
 ACEMQ_API acemq_status acemq_table_set_table(acemq_table *table, const char *name,
                                              const acemq_table *inner, acemq_error **error);
+/** An array: a copy of `inner`. */
 ACEMQ_API acemq_status acemq_table_set_array(acemq_table *table, const char *name,
                                              const acemq_array *inner, acemq_error **error);
 /** A value of another table, or of an array, with its kind. */
@@ -95,6 +107,7 @@ ACEMQ_API void acemq_table_remove(acemq_table *table, const char *name);
 
 /** NULL when memory is gone. An array is built by appending values that stand in a table. */
 ACEMQ_API acemq_array *acemq_array_new(void);
+/** Frees it; NULL is fine. */
 ACEMQ_API void acemq_array_free(acemq_array *array);
 /** Appends a copy of `value`. Errors: ACEMQ_E_INVALID_ARGUMENT, ACEMQ_E_OUT_OF_MEMORY. */
 ACEMQ_API acemq_status acemq_array_append(acemq_array *array, const acemq_value *value,
@@ -123,10 +136,12 @@ ACEMQ_API acemq_status acemq_table_format_json(const acemq_table *table, int typ
                                                acemq_error **error);
 
 /* Reading. */
+/** How many entries there are; 0 for NULL. */
 ACEMQ_API size_t acemq_table_count(const acemq_table *table);
 /** The name and the value at `index`, in order; NULL past the end. Borrowed until the table
  * changes. Names that hold a NUL are cut there. */
 ACEMQ_API const char *acemq_table_name(const acemq_table *table, size_t index);
+/** The value at `index`, likewise. Borrowed until the table changes. */
 ACEMQ_API const acemq_value *acemq_table_at(const acemq_table *table, size_t index);
 /**
  * NULL when there is none.

@@ -1,6 +1,8 @@
 /**
  * @file time.h
- * RFC 3339, as section 3 of the wire contract has it. Pure functions, any thread.
+ * RFC 3339, as section 3 of the wire contract has it.
+ *
+ * Threads: pure functions, any thread.
  */
 #ifndef ACEMQ_TIME_H
 #define ACEMQ_TIME_H
@@ -13,7 +15,8 @@ ACEMQ_BEGIN
 #define ACEMQ_TIME_SIZE 21
 
 /**
- * Reads a time strictly: exact widths, real dates of the years 0001 to 9999, capital `T` and `Z`.
+ * Reads `text`, a time, strictly: exact widths, real dates of the years 0001 to 9999, capital `T`
+ * and `Z`.
  * @param seconds      since 1970, the floor
  * @param nanoseconds  0 to 999 999 999; digits past the ninth are cut, never rounded
  * Errors: ACEMQ_E_PARSE, the message has the position and what was expected;

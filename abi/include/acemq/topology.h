@@ -1,6 +1,9 @@
 /**
  * @file topology.h
  * Queues, exchanges and bindings: planned, compared with the broker, and declared (section 4).
+ *
+ * Threads: a function that takes no handle may be called by any thread.
+ * Errors: a function that lists none answers those that common.h lists for all.
  */
 #ifndef ACEMQ_TOPOLOGY_H
 #define ACEMQ_TOPOLOGY_H
@@ -24,13 +27,15 @@ typedef enum acemq_queue_type {
 
 /** NULL when memory is gone. */
 ACEMQ_API acemq_topology *acemq_topology_new(void);
-/** Reads the JSON of `acemq topology`. Errors: ACEMQ_E_PARSE with the position or the path of the
- * member. */
+/** Reads `json`, as `acemq topology` has it. Errors: ACEMQ_E_PARSE with the position or the path of
+ * the member. */
 ACEMQ_API acemq_status acemq_topology_parse(const char *json, size_t length,
                                             acemq_topology **topology, acemq_error **error);
+/** Frees it; NULL is fine. */
 ACEMQ_API void acemq_topology_free(acemq_topology *topology);
 
 /**
+ * An exchange.
  * @param type "direct", "topic", "fanout" or "headers". Durable.
  * @param name of the exchange
  */
@@ -45,6 +50,7 @@ ACEMQ_API void acemq_topology_exchange(acemq_topology *topology, const char *nam
 ACEMQ_API void acemq_topology_queue(acemq_topology *topology, const char *name,
                                     acemq_queue_type type, int dead_letter,
                                     const acemq_policy *retry, const acemq_table *arguments);
+/** A binding: what is published to `exchange` with a `routing_key` that fits goes to `queue`. */
 ACEMQ_API void acemq_topology_bind(acemq_topology *topology, const char *exchange,
                                    const char *queue, const char *routing_key);
 /**
@@ -68,8 +74,8 @@ ACEMQ_API void acemq_topology_consumer(acemq_topology *topology, const char *que
 /** Without a broker. Errors: the kept one, or what is wrong by name. */
 ACEMQ_API acemq_status acemq_topology_validate(const acemq_topology *topology, acemq_error **error);
 
-/** The objects of a topology in the order in which they are declared. Immutable. Owned, freed with
- * acemq_plan_free(). */
+/** The objects of a topology in the order in which they are declared. Immutable, any thread. Owned,
+ * freed with acemq_plan_free(). */
 typedef struct acemq_plan acemq_plan;
 
 /** What an object of a plan is. */
@@ -108,7 +114,9 @@ ACEMQ_API size_t acemq_plan_count(const acemq_plan *plan);
 /** 1 when an object is missing or differs. */
 ACEMQ_API int acemq_plan_has_drift(const acemq_plan *plan);
 /* Of the object at `index`; borrowed until the plan is freed. NULL or 0 past the end. */
+/** What the object is. */
 ACEMQ_API acemq_plan_kind acemq_plan_get_kind(const acemq_plan *plan, size_t index);
+/** How it stands to the broker. */
 ACEMQ_API acemq_plan_state acemq_plan_get_state(const acemq_plan *plan, size_t index);
 /** The queue or exchange; for a binding the queue. */
 ACEMQ_API const char *acemq_plan_name(const acemq_plan *plan, size_t index);
@@ -116,12 +124,17 @@ ACEMQ_API const char *acemq_plan_name(const acemq_plan *plan, size_t index);
 ACEMQ_API const char *acemq_plan_type(const acemq_plan *plan, size_t index);
 /** For a binding; else "". */
 ACEMQ_API const char *acemq_plan_exchange(const acemq_plan *plan, size_t index);
+/** The routing key of a binding; else "". */
 ACEMQ_API const char *acemq_plan_routing_key(const acemq_plan *plan, size_t index);
+/** The arguments it is declared with. */
 ACEMQ_API const acemq_table *acemq_plan_arguments(const acemq_plan *plan, size_t index);
 /** Where it differs, as far as the broker tells; else "". */
 ACEMQ_API const char *acemq_plan_differing(const acemq_plan *plan, size_t index);
+/** What the topology says where it differs; else "". */
 ACEMQ_API const char *acemq_plan_ours(const acemq_plan *plan, size_t index);
+/** What the broker has there; else "". */
 ACEMQ_API const char *acemq_plan_theirs(const acemq_plan *plan, size_t index);
+/** Frees it, with its texts. NULL is fine. */
 ACEMQ_API void acemq_plan_free(acemq_plan *plan);
 
 ACEMQ_END

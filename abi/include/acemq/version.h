@@ -1,6 +1,8 @@
 /**
  * @file version.h
  * Which library this is, and what it was built with.
+ *
+ * Threads: they may be called by any thread.
  */
 #ifndef ACEMQ_VERSION_H
 #define ACEMQ_VERSION_H
