@@ -20,7 +20,7 @@ class Refused(Exception):
 
 
 class Client:
-    def __init__(self, url, timeout=20):
+    def __init__(self, url, timeout=45):
         where = urllib.parse.urlsplit(url)
         self.user, self.password = where.username or "guest", where.password or "guest"
         self.vhost = urllib.parse.unquote(where.path[1:]) or "/"

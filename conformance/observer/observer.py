@@ -1,11 +1,12 @@
 """The observer as scenarios see it: verbs with JSON, like a driver's."""
 
 from .client import Client, Refused, body_bytes
+from .stores import Broken
 
 
 class Observer:
     def __init__(self, url):
-        self.client = Client(url)
+        self.client, self.broken = Client(url), {}
 
     def close(self):
         self.client.close()
@@ -20,6 +21,12 @@ class Observer:
         except Refused as refused:
             names = {404: "not_found", 406: "differs", 403: "access_refused", 405: "locked"}
             return {"error": {"name": names.get(refused.code, "channel_closed"), "message": str(refused)}}
+
+    def do_break(self, store):
+        self.broken[store] = Broken(store)
+
+    def do_mend(self, store):
+        self.broken.pop(store).mend()
 
     def do_declare(self, queue, arguments=None, durable=True):
         self.client.declare(queue, arguments, durable)

@@ -17,6 +17,9 @@ AREAS = {
 }
 
 
+QUIRK = {"behaviours", "section", "reason", "instead", "fault"}
+
+
 def area_of(name):
     """Its heading: that of the longest beginning."""
     fitting = [prefix for prefix in AREAS if name.startswith(prefix + ".")]
@@ -69,6 +72,9 @@ class Quirks:
         for entry in self.entries:
             if not {"behaviours", "section", "reason"} <= set(entry):
                 raise ValueError(f"{file.name}: a quirk needs behaviours, section and reason")
+            # None is taken on trust: whatever is written down is played.
+            if set(entry) - QUIRK:
+                raise ValueError(f"{file.name}: a quirk has no {', '.join(sorted(set(entry) - QUIRK))}")
 
     def of(self, behaviour):
         """The first that names it, or None."""

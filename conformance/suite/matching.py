@@ -74,6 +74,13 @@ def any_order(wanted, found, path):
     return []
 
 
+def among(wanted, found, path):
+    if not isinstance(found, list):
+        return list_faults(wanted, found, path)
+    missing = [one for one in wanted if not any(not faults(one, other) for other in found)]
+    return [f"{path} has no {brief(one)}: {brief(found)}" for one in missing]
+
+
 def holds(test, words):
     def check(wanted, found, path):
         try:
@@ -97,7 +104,7 @@ MATCHERS = {
     "$not": holds(lambda wanted, found: bool(faults(wanted, found)), "anything but {}"),
     "$oneOf": holds(lambda wanted, found: any(not faults(one, found) for one in wanted), "one of {}"),
     "$exactly": exactly,
-    "$anyOrder": any_order,
+    "$anyOrder": any_order, "$among": among,
 }
 
 

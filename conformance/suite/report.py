@@ -9,12 +9,15 @@ class Report:
         # User and password of the broker, which no evidence may show.
         self.login = url.partition("//")[2].rpartition("@")[0]
         self.verdicts, self.lock = {}, threading.Lock()
+        # Seconds: of the whole run, {driver: {part: seconds}}, and {(behaviour, driver): seconds} of scenarios.
+        self.seconds, self.times, self.lasted = 0, {}, {}
         # What is wrong with no behaviour of its own.
         self.faults = []
 
-    def add(self, behaviour, kind, verdict):
+    def add(self, behaviour, kind, verdict, seconds=0):
         with self.lock:
             self.verdicts[behaviour.name, kind.name] = verdict
+            self.lasted[behaviour.name, kind.name] = seconds
 
     def of(self, behaviour):
         return {kind.name: self.verdicts[behaviour.name, kind.name] for kind in self.kinds

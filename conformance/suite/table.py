@@ -5,6 +5,7 @@ import os
 import sys
 
 SIGNS = {"pass": "·", "quirk": "q", "fail": "✗"}
+LONGEST = 12
 COLOURS = {"pass": "\033[32m", "quirk": "\033[33m", "fail": "\033[1;31m"}
 
 
@@ -12,7 +13,7 @@ def as_json(report):
     rows = [{"behaviour": behaviour.name, "title": behaviour.title, "section": behaviour.section,
              "results": {driver: verdict.result for driver, verdict in report.of(behaviour).items()}}
             for behaviour in report.behaviours]
-    return json.dumps({"rows": rows, "failed": report.failed()}, ensure_ascii=False, indent=1) + "\n"
+    return json.dumps({"rows": rows, "failed": report.failed(), "seconds": round(report.seconds, 1)}, ensure_ascii=False, indent=1) + "\n"
 
 
 def print_table(report, stream=sys.stdout):
@@ -45,3 +46,13 @@ def print_words(report, stream):
           f"{counts['fail']} failed", file=stream)
     for fault in report.faults:
         print(f"failed: {fault}", file=stream)
+
+
+def print_times(report, stream=sys.stderr):
+    """Where the time went."""
+    print(f"{report.seconds:.0f} s:", file=stream)
+    for kind in report.kinds:
+        parts = report.times.get(kind.name, {})
+        print(f"  {kind.name}: {', '.join(f'{part} {seconds:.1f} s' for part, seconds in parts.items())}", file=stream)
+    longest = sorted(report.lasted.items(), key=lambda one: -one[1])[:LONGEST]
+    print(f"  the longest: {', '.join(f'{name} of {driver} {seconds:.1f} s' for (name, driver), seconds in longest)}", file=stream)

@@ -6,6 +6,7 @@ using System.Globalization;
 using System.IO;
 using System.Json;
 using RabbitMQ.Client;
+using RabbitMQ.Client.Exceptions;
 
 /// <summary>A mandatory message that reached no queue.</summary>
 sealed class Unroutable : IOException
@@ -21,7 +22,7 @@ sealed class Unroutable : IOException
 sealed class Broker : IDisposable
 {
     readonly ConcurrentQueue<string> returned = new ConcurrentQueue<string>();
-    readonly IModel publishing;
+    IModel publishing;
 
     internal readonly IConnection Connection;
 
@@ -40,6 +41,11 @@ sealed class Broker : IDisposable
             VirtualHost = path.Length == 0 ? "/" : Uri.UnescapeDataString(path),
         };
         Connection = factory.CreateConnection();
+        OpenPublishing();
+    }
+
+    void OpenPublishing()
+    {
         publishing = Connection.CreateModel();
         publishing.TxSelect();
         publishing.BasicReturn += (model, back) => returned.Enqueue(back.ReplyText);
@@ -82,7 +88,16 @@ sealed class Broker : IDisposable
         while (returned.TryDequeue(out _)) { }
         properties.Headers = Values.ToClient(headers);
         publishing.BasicPublish(exchange, key, true, false, properties, body);
-        publishing.TxCommit();
+        try
+        {
+            publishing.TxCommit();
+        }
+        catch (OperationInterruptedException refused) when (refused.ShutdownReason?.ReplyCode == 406)
+        {
+            // Where a confirm would be a nack, the broker ends the channel of a transaction.
+            OpenPublishing();
+            throw new Unroutable(key + ": not confirmed");
+        }
         if (returned.TryDequeue(out var text)) throw new Unroutable(key + ": " + text);
     }
 

@@ -76,7 +76,7 @@ final class Broker implements AutoCloseable {
         returned.clear();
         publishing.basicPublish(exchange, key, true, properties, body);
         if (!publishing.waitForConfirms(CONFIRM_WITHIN)) {
-            throw new IOException("not confirmed");
+            throw new Unroutable(key + ": not confirmed");
         }
         if (!returned.isEmpty()) {
             throw new Unroutable(key + ": " + returned.poll());

@@ -78,6 +78,8 @@ module Standin
         "outcome" => entry, "routingKey" => delivery.key, "redelivered" => delivery.info.redelivered?
       )
       settle(delivery, envelope, *entry.split(": ", 2))
+    rescue Unroutable
+      # As in the peer: what cannot be moved is left, and comes back when the channel closes.
     end
 
     def decode(body)
