@@ -118,22 +118,29 @@ class Client:
 
     # --- messages ---
 
-    def publish(self, exchange, key, message_properties, body):
-        """Confirmed; False when no queue took it."""
+    def publish(self, exchange, key, message_properties, body, count=1):
+        """So many of them, all confirmed; False when no queue took one."""
         if not self.confirms:
             self.call((85, 10), b"\0", (85, 11))
             self.confirms = 1
-        self.method((60, 40), b"\0\0" + values.short(exchange) + values.short(key) + b"\1")
         content = struct.pack(">HHQ", 60, 0, len(body)) + properties.write(message_properties)
-        self.send(FRAME_HEADER, 1, content)
-        for at in range(0, len(body), self.frame - 8):
-            self.send(FRAME_BODY, 1, body[at:at + self.frame - 8])
-        number, _ = self.expect((60, 80), (60, 120), (60, 50))
-        if number == (60, 50):
-            self.content()
-            self.expect((60, 80), (60, 120))
-            return False
-        return number == (60, 80)
+        for _ in range(count):
+            self.method((60, 40), b"\0\0" + values.short(exchange) + values.short(key) + b"\1")
+            self.send(FRAME_HEADER, 1, content)
+            for at in range(0, len(body), self.frame - 8):
+                self.send(FRAME_BODY, 1, body[at:at + self.frame - 8])
+        open_tags, routed = set(range(self.confirms, self.confirms + count)), True
+        self.confirms += count
+        while open_tags:
+            number, reader = self.expect((60, 80), (60, 120), (60, 50))
+            if number == (60, 50):
+                self.content()
+                routed = False
+                continue
+            tag, multiple = reader.number("Q"), bool(reader.number("B"))
+            routed &= number == (60, 80)
+            open_tags -= {one for one in open_tags if one == tag or multiple and one < tag}
+        return routed
 
     def content(self):
         """The properties and the body that follow a method."""

@@ -60,10 +60,7 @@ class Observer:
         wanted = dict(properties or {})
         if headers is not None:
             wanted["headers"] = headers
-        body, routed = body_bytes(message), True
-        for _ in range(count):
-            routed &= self.client.publish(exchange, routingKey if queue is None else queue, wanted, body)
-        return {"routed": routed}
+        return {"routed": self.client.publish(exchange, routingKey if queue is None else queue, wanted, body_bytes(message), count)}
 
     def do_take(self, queue, max=100):
         """Takes messages off a queue."""

@@ -53,6 +53,9 @@ final class Run {
     private final BlockingQueue<Delivery> arrived = new LinkedBlockingQueue<>();
     private Channel channel;
 
+    /** What arrives last when the channel is lost. */
+    private static final Delivery LOST = new Delivery(null, null, null);
+
     Run(Broker broker, JsonObject asked) {
         this.broker = broker;
         queue = asked.get("queue").getAsString();
@@ -80,7 +83,8 @@ final class Run {
         broker.declare(Plans.consumer(queue, policy));
         channel = broker.connection.createChannel();
         channel.basicQos(prefetch);
-        String tag = channel.basicConsume(queue, false, (consumer, delivery) -> arrived.add(delivery), consumer -> {});
+        String tag = channel.basicConsume(queue, false, (consumer, delivery) -> arrived.add(delivery), consumer -> {},
+                (consumer, signal) -> arrived.add(LOST));
         work();
         channel.basicCancel(tag);
         for (Delivery left = arrived.poll(); left != null; left = arrived.poll()) {
@@ -101,6 +105,9 @@ final class Run {
             Delivery next = arrived.poll(Math.min(idle, endsAt - now()), TimeUnit.MILLISECONDS);
             if (next == null) {
                 return;
+            }
+            if (next == LOST) {
+                throw channel.getCloseReason();
             }
             handle(next);
         }

@@ -63,6 +63,7 @@ class Run:
         await channel.set_qos(prefetch_count=self.prefetch)
         source = await channel.get_queue(self.queue)
         tag = await source.consume(self.arrived.put)
+        channel.close_callbacks.add(lambda *_: self.ending.set())
         clock = asyncio.get_running_loop()
         timer = clock.call_later(self.until.get("timeout", 10_000) / 1000, self.ending.set)
         try:

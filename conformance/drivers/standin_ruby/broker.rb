@@ -82,8 +82,14 @@ module Standin
       @default.on_return { |info, *| @returned << info.reply_text }
     end
 
+    # Where the client hears nothing more, a polite end would wait for its answers.
     def close
-      @session.close
+      lost? ? @session.transport.close : @session.close
+    end
+
+    # Whether the thread that reads has ended: bunny says nothing of it, and goes on waiting for answers.
+    def lost?
+      !@session.reader_loop.instance_variable_get(:@thread).alive?
     end
 
     # Declares a plan, on a channel of its own since a refusal takes the channel with it.

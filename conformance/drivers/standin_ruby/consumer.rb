@@ -37,7 +37,7 @@ module Standin
       @channel.nack(@arrived.pop.tag, false, true) until @arrived.empty?
       { "deliveries" => @deliveries, "counters" => @counters }
     ensure
-      @channel.close if @channel&.open?
+      @channel.close if @channel&.open? && !@broker.lost?
     end
 
     private
@@ -60,6 +60,7 @@ module Standin
       gives_up_at = [@ends_at, @until["idle"] ? clock + (@until["idle"] / 1000.0) : @ends_at].min
       while clock < gives_up_at
         return @arrived.pop unless @arrived.empty?
+        raise IOError, "the client hears nothing more" if @broker.lost?
 
         sleep 0.002
       end
