@@ -102,7 +102,7 @@ START_TEST(consuming_goes_on_and_hops_wait_for_the_end)
     trial_wait_seen(&accepting, 100, PATIENCE);
     trial_wait_seen(&failing, 1, PATIENCE);
     trial_sleep(1000);
-    ck_assert_uint_eq(trial_counters(&accepting).acknowledged, 100);
+    trial_wait_acknowledged(&accepting, 100, PATIENCE);
     ck_assert_uint_eq(trial_ready(&self, good), 0);
     ck_assert_uint_eq(trial_ready(&self, dead), 0);
     end_alarm();

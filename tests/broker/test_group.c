@@ -167,7 +167,7 @@ START_TEST(prefetch_of_0_and_65536_is_refused_and_changes_while_consuming)
     put_numbers(&bench, bench.queue, 30, 10);
     AWAIT(atomic_load(&self.running) == 2);
     nap(100);
-    ck_assert_uint_eq(counted(consumer).in_flight, 2);
+    AWAIT(counted(consumer).in_flight == 2);
     atomic_store(&self.held, false);
     AWAIT(counted(consumer).acknowledged == 40);
     ace_group_release(group);

@@ -117,14 +117,15 @@ START_TEST(eight_mebibytes_go_there_and_back)
 }
 END_TEST
 
-/* All that came in on that port. */
+/* All that came in on that port. Others come and go meanwhile, and one that has gone answers with
+ * an exception. */
 static void cut_connections(int port)
 {
     char program[512];
     (void)snprintf(program, sizeof program,
-                   "[rabbit_networking:close_connection(C, \"cut by the test\") || C <- "
-                   "rabbit_networking:connections(), rabbit_networking:connection_info(C, [port]) "
-                   "=:= [{port, %d}]].",
+                   "[catch rabbit_networking:close_connection(C, \"cut by the test\") || C <- "
+                   "rabbit_networking:connections(), (catch rabbit_networking:connection_info(C, "
+                   "[port])) =:= [{port, %d}]].",
                    port);
     free(broker_control_ctl("eval", program, NULL));
 }

@@ -232,6 +232,17 @@ acemq_consumer_counters trial_counters(const trial_recorder *self)
     return counters;
 }
 
+void trial_wait_acknowledged(const trial_recorder *self, uint64_t count, int64_t timeout)
+{
+    int64_t deadline = trial_now() + timeout;
+    uint64_t seen;
+    while ((seen = trial_counters(self).acknowledged) != count) {
+        ck_assert_msg(trial_now() < deadline, "%lu are acknowledged after %ld ms, expected %lu",
+                      (unsigned long)seen, (long)timeout, (unsigned long)count);
+        trial_sleep(5);
+    }
+}
+
 void trial_record_end(trial_recorder *self)
 {
     int finished = 0;

@@ -64,6 +64,8 @@ const trial_sight *trial_sight_at(trial_recorder *self, size_t index);
 /* The n-th call, from 0, that had this id; NULL when there is none. */
 const trial_sight *trial_sight_for(trial_recorder *self, const char *id, size_t n);
 acemq_consumer_counters trial_counters(const trial_recorder *self);
+/* Until so many are acknowledged, which is a while after their handler has returned. */
+void trial_wait_acknowledged(const trial_recorder *self, uint64_t count, int64_t timeout);
 /* Closes the consumer, waits for its handler, and frees what was seen. */
 void trial_record_end(trial_recorder *self);
 
