@@ -124,7 +124,7 @@ int main(void)
 {
     Suite *suite = suite_create("blocked");
     TCase *cases = tcase_create("blocked");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_unchecked_fixture(cases, NULL, end_alarm);
     tcase_add_test(cases, the_first_publish_is_unknown_and_the_next_are_refused);
     tcase_add_test(cases, consuming_goes_on_and_hops_wait_for_the_end);

@@ -184,7 +184,7 @@ int main(void)
 {
     Suite *suite = suite_create("bodies");
     TCase *cases = tcase_create("bodies");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, an_empty_body_is_carried_through, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, bodies_around_the_smallest_frames_arrive_whole, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, bodies_around_the_usual_frames_and_of_8_mib_arrive_whole, 0,

@@ -104,7 +104,7 @@ int main(void)
 {
     Suite *suite = suite_create("channel restart");
     TCase *cases = tcase_create("channel restart");
-    tcase_set_timeout(cases, 90);
+    tcase_set_timeout(cases, 240);
     tcase_add_unchecked_fixture(cases, NULL, restore_limits);
     tcase_add_test(
         cases,

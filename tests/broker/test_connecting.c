@@ -212,7 +212,7 @@ int main(void)
 {
     Suite *suite = suite_create("connecting");
     TCase *cases = tcase_create("connecting");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_test(cases, nobody_listens);
     tcase_add_test(cases, no_such_host);
     tcase_add_test(cases, a_host_that_takes_the_connection_and_says_nothing);

@@ -117,7 +117,7 @@ int main(void)
 {
     Suite *suite = suite_create("flush");
     TCase *tcase = tcase_create("flush");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, what_was_settled_is_sent_when_a_drain_or_a_close_returns, 0, 2);
     suite_add_tcase(suite, tcase);
     if (getenv("ACEMQ_TEST_URL") == NULL) {

@@ -383,7 +383,7 @@ int main(void)
 {
     Suite *suite = suite_create("foreign messages");
     TCase *cases = tcase_create("messages");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, a_gzip_body_keeps_its_content_encoding, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, a_timestamp_in_milliseconds_throws_nothing_and_stays, 0,
                         TRIAL_BROKERS);

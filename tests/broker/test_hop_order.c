@@ -168,7 +168,7 @@ int main(void)
 {
     Suite *suite = suite_create("hop order");
     TCase *cases = tcase_create("on the wire");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, no_dead_letter_is_acknowledged_before_its_confirm, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, nor_when_confirms_come_late, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, no_retry_is_acknowledged_before_its_confirm, 0, TRIAL_BROKERS);

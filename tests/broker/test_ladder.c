@@ -373,7 +373,7 @@ int main(void)
 {
     Suite *suite = suite_create("ladder");
     TCase *declared = tcase_create("what is declared");
-    tcase_set_timeout(declared, 60);
+    tcase_set_timeout(declared, 240);
     tcase_add_loop_test(declared, exponential_declares_exactly_40s_and_80s, 0, TRIAL_BROKERS);
     tcase_add_loop_test(declared, durable_rungs_are_declared_under_names_of_their_own, 0,
                         TRIAL_BROKERS);
@@ -383,7 +383,7 @@ int main(void)
                         TRIAL_BROKERS);
     suite_add_tcase(suite, declared);
     TCase *trips = tcase_create("round trips");
-    tcase_set_timeout(trips, 60);
+    tcase_set_timeout(trips, 240);
     tcase_add_loop_test(trips, a_message_comes_back_from_rungs_through_dead_letters_and_home, 0,
                         TRIAL_BROKERS);
     tcase_add_loop_test(trips,

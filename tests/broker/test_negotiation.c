@@ -276,7 +276,7 @@ int main(void)
 {
     Suite *suite = suite_create("negotiation");
     TCase *cases = tcase_create("negotiation");
-    tcase_set_timeout(cases, 90);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, a_frame_max_of_4096_is_obeyed, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, a_channel_max_of_4_is_obeyed, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, a_heartbeat_of_1_s_is_obeyed_while_a_handler_is_busy, 0,

@@ -372,7 +372,7 @@ int main(void)
 {
     Suite *suite = suite_create("observing");
     TCase *test = tcase_create("outcomes");
-    tcase_set_timeout(test, 120);
+    tcase_set_timeout(test, 240);
     tcase_add_loop_test(test, accepted, TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_loop_test(test, retried_here_and_dead_lettered_at_last, TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_loop_test(test, retried_at_the_broker_and_a_rung_that_is_missing, TRIAL_MEMORY,

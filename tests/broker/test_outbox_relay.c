@@ -409,7 +409,7 @@ int main(void)
 {
     Suite *suite = suite_create("outbox relay");
     TCase *tcase = tcase_create("outbox relay");
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, a_message_arrives_as_a_publish_would_have_sent_it, TRIAL_MEMORY,
                         TRIAL_BROKERS);
     tcase_add_loop_test(tcase, a_row_that_cannot_be_sent_holds_up_nobody_and_is_retired,

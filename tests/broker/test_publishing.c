@@ -479,7 +479,7 @@ int main(void)
 {
     Suite *suite = suite_create("publishing");
     TCase *results = tcase_create("results");
-    tcase_set_timeout(results, 60);
+    tcase_set_timeout(results, 240);
     tcase_add_loop_test(results, every_seventh_of_200_is_unroutable_and_no_other, 0, TRIAL_BROKERS);
     tcase_add_loop_test(results, a_batch_tells_its_results_in_order, 0, TRIAL_BROKERS);
     tcase_add_loop_test(results, of_two_with_the_same_id_the_right_one_fails, 0, TRIAL_BROKERS);
@@ -494,7 +494,7 @@ int main(void)
     tcase_add_loop_test(results, eight_threads_publish_two_thousand_each, 0, TRIAL_BROKERS);
     suite_add_tcase(suite, results);
     TCase *limits = tcase_create("limits");
-    tcase_set_timeout(limits, 60);
+    tcase_set_timeout(limits, 240);
     tcase_add_loop_test(limits, the_limit_of_a_routing_key_is_255_bytes_and_not_characters, 0,
                         TRIAL_BROKERS);
     tcase_add_loop_test(limits, names_of_256_bytes_are_refused_one_by_one, 0, TRIAL_BROKERS);

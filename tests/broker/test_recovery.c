@@ -284,7 +284,7 @@ int main(void)
 {
     Suite *suite = suite_create("recovery");
     TCase *holes = tcase_create("lines");
-    tcase_set_timeout(holes, 90);
+    tcase_set_timeout(holes, 240);
     tcase_add_loop_test(
         holes, an_idle_publisher_and_a_consumer_notice_a_black_hole_within_three_heartbeats, 0,
         TRIAL_BROKERS);
@@ -294,7 +294,7 @@ int main(void)
                         TRIAL_BROKERS);
     suite_add_tcase(suite, holes);
     TCase *refusals = tcase_create("refusals");
-    tcase_set_timeout(refusals, 90);
+    tcase_set_timeout(refusals, 240);
     tcase_add_unchecked_fixture(refusals, NULL, delete_user);
     tcase_add_test(refusals, a_password_that_was_changed_is_told_and_not_tried_for_ever);
     suite_add_tcase(suite, refusals);

@@ -478,7 +478,7 @@ int main(void)
 {
     Suite *suite = suite_create("replay");
     TCase *cases = tcase_create("replay");
-    tcase_set_timeout(cases, 90);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, declined_messages_stay_in_their_order_and_hide_none, 0,
                         TRIAL_BROKERS);
     tcase_add_loop_test(cases, one_is_taken_by_its_id, 0, TRIAL_BROKERS);

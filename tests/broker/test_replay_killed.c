@@ -212,7 +212,7 @@ int main(void)
 {
     Suite *suite = suite_create("replay killed");
     TCase *cases = tcase_create("killed");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_loop_test(cases, killed_between_publish_and_ack_it_is_in_both_places_under_one_id, 0,
                         TRIAL_BROKERS);
     tcase_add_loop_test(cases, killed_before_publish_it_is_still_a_dead_letter, 0, TRIAL_BROKERS);

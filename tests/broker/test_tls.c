@@ -209,7 +209,7 @@ int main(void)
 {
     Suite *suite = suite_create("tls");
     TCase *tcase = tcase_create("tls");
-    tcase_set_timeout(tcase, 180);
+    tcase_set_timeout(tcase, 240);
     tcase_add_unchecked_fixture(tcase, open_ports, remove_certificates);
     tcase_add_loop_test(tcase, eight_mebibytes_go_there_and_back, SERVER, SERVER_CLIENT + 1);
     tcase_add_test(tcase, a_connection_that_was_lost_comes_back_with_tls);

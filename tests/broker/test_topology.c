@@ -439,7 +439,7 @@ int main(void)
 {
     Suite *suite = suite_create("topology");
     TCase *cases = tcase_create("topology");
-    tcase_set_timeout(cases, 60);
+    tcase_set_timeout(cases, 240);
     tcase_add_test(cases, what_is_wrong_is_refused_by_name_before_anything_is_sent);
     tcase_add_loop_test(cases, planned_tried_applied_and_checked, 0, TRIAL_BROKERS);
     tcase_add_loop_test(cases, what_was_applied_routes_and_dead_letters, 0, TRIAL_BROKERS);

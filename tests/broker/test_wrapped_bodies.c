@@ -237,7 +237,7 @@ int main(void)
 {
     Suite *suite = suite_create("wrapped bodies");
     TCase *tcase = tcase_create("wrapped bodies");
-    tcase_set_timeout(tcase, 90);
+    tcase_set_timeout(tcase, 240);
     tcase_add_loop_test(tcase, a_handler_sees_what_was_encrypted_and_a_hop_carries_what_arrived,
                         TRIAL_MEMORY, TRIAL_BROKERS);
     tcase_add_loop_test(tcase, a_body_of_an_unknown_key_is_parked_and_its_id_named, TRIAL_MEMORY,

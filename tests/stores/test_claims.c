@@ -432,7 +432,7 @@ int main(void)
 {
     Suite *suite = suite_create("stores of claims");
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 120);
+    tcase_set_timeout(all, 240);
     tcase_add_loop_test(all, a_claim_a_confirmation_and_a_duplicate, 0, STORES);
     tcase_add_loop_test(all, a_released_claim_is_anybody_s_and_its_token_is_worth_nothing, 0,
                         STORES);

@@ -373,7 +373,7 @@ int main(void)
 {
     Suite *suite = suite_create("outbox");
     TCase *all = tcase_create("all stores");
-    tcase_set_timeout(all, 120);
+    tcase_set_timeout(all, 240);
     tcase_add_loop_test(all, a_record_comes_back_whole, 0, KINDS);
     tcase_add_loop_test(all, an_empty_body_and_a_large_one_come_back, 0, KINDS);
     tcase_add_loop_test(all, the_order_is_the_time_and_then_the_id, 0, KINDS);

@@ -210,7 +210,7 @@ int main(void)
 {
     Suite *suite = suite_create("outbox relay over stores");
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 120);
+    tcase_set_timeout(all, 240);
     tcase_add_loop_test(all, two_relays_share_a_store_and_publish_each_message_once, LMDB, KINDS);
     tcase_add_loop_test(all, what_a_drain_waited_for_is_counted, MEMORY, KINDS);
     tcase_add_test(all, a_time_that_no_number_holds_in_the_table_holds_up_nobody);

@@ -334,7 +334,7 @@ int main(void)
 {
     Suite *suite = suite_create("outbox transactions");
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 120);
+    tcase_set_timeout(all, 240);
     tcase_add_test(all, a_message_exists_exactly_when_the_callers_lmdb_transaction_commits);
     tcase_add_test(all, a_transaction_of_another_environment_is_refused);
     tcase_add_test(all, a_full_map_of_the_callers_is_an_error_and_nothing_is_written);

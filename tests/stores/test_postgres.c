@@ -260,7 +260,7 @@ int main(void)
 {
     Suite *suite = suite_create("PostgreSQL");
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 60);
+    tcase_set_timeout(all, 240);
     tcase_add_test(all, a_statement_takes_parameters_and_answers);
     tcase_add_test(all, what_the_server_says_has_a_code_and_a_text);
     tcase_add_test(all, a_url_that_does_not_serve_never_shows_its_password);

@@ -235,7 +235,7 @@ int main(void)
 {
     Suite *suite = suite_create("stores that fail");
     TCase *all = tcase_create("all");
-    tcase_set_timeout(all, 90);
+    tcase_set_timeout(all, 240);
     tcase_add_test(all, a_full_map_that_cannot_grow);
     tcase_add_test(all, a_full_store_in_memory_forgets_nobody);
     tcase_add_test(all, a_disk_without_room);

@@ -385,12 +385,12 @@ int main(void)
     tcase_add_test(pure, envelopes);
     tcase_add_test(pure, policies);
     tcase_add_test(pure, codecs_tokens_and_brokers);
-    tcase_set_timeout(pure, 30);
+    tcase_set_timeout(pure, 60);
     suite_add_tcase(suite, pure);
     TCase *connected = tcase_create("connected");
     tcase_add_checked_fixture(connected, connect_to_memory, disconnect);
     tcase_add_test(connected, messages);
-    tcase_set_timeout(connected, 30);
+    tcase_set_timeout(connected, 60);
     suite_add_tcase(suite, connected);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -98,7 +98,7 @@ int main(void)
 {
     Suite *suite = suite_create("broker silent");
     TCase *tcase = tcase_create("silent");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, begin, end);
     tcase_add_loop_test(tcase, a_replay_without_confirms_ends_when_it_is_cancelled, 0, 2);
     tcase_add_test(tcase, a_browser_is_freed_though_nobody_answers);

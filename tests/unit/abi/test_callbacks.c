@@ -89,7 +89,7 @@ int main(void)
 {
     Suite *suite = suite_create("callbacks");
     TCase *tcase = tcase_create("callbacks");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase,
                    nothing_in_a_callback_of_publishing_waits_for_what_only_its_thread_can_bring);
     suite_add_tcase(suite, tcase);

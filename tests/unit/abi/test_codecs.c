@@ -125,6 +125,7 @@ int main(void)
 {
     Suite *suite = suite_create("codecs");
     TCase *tcase = tcase_create("codecs");
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, encoding_and_decoding_hand_out_bytes_that_end_in_nul);
     tcase_add_test(tcase, what_is_missing_is_named);
     tcase_add_test(tcase, directory_options_have_their_limits);

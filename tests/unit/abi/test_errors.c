@@ -198,7 +198,7 @@ int main(void)
     tcase_add_test(tests, predicates_of_what_a_broker_answers);
     tcase_add_test(tests, a_timeout_is_told_apart);
     tcase_add_test(tests, no_error_holds_the_password);
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

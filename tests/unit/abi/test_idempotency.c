@@ -256,6 +256,7 @@ int main(void)
 {
     Suite *suite = suite_create("abi idempotency");
     TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
     tcase_add_checked_fixture(all, open_store, free_store);
     tcase_add_test(all, a_claim_goes_its_way);
     tcase_add_test(all, a_fenced_call_is_fatal_and_a_full_store_retriable);

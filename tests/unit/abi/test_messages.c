@@ -533,6 +533,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     TCase *pure = tcase_create("pure");
+    tcase_set_timeout(pure, 60);
     tcase_add_test(pure, a_table_keeps_every_kind_its_order_and_its_last_value);
     tcase_add_test(pure, integers_read_in_their_whole_range);
     tcase_add_test(pure, a_table_survives_json_with_all_its_kinds);

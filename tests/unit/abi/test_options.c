@@ -477,6 +477,7 @@ int main(void)
 {
     Suite *suite = suite_create("abi options");
     TCase *pure = tcase_create("defaults");
+    tcase_set_timeout(pure, 60);
     tcase_add_loop_test(pure, defaults_equal_the_macro_byte_for_byte, 0, KINDS);
     tcase_add_loop_test(pure, defaults_of_a_larger_struct_end_in_zeros, 0, KINDS);
     tcase_add_loop_test(pure, defaults_of_a_smaller_struct_are_refused, 0, KINDS);

@@ -177,6 +177,7 @@ int main(void)
 {
     Suite *suite = suite_create("outboxes");
     TCase *tcase = tcase_create("outboxes");
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, options_have_their_defaults_and_limits);
     tcase_add_test(tcase, what_is_missing_is_named);
     tcase_add_test(tcase, rows_are_handed_out_as_they_were);

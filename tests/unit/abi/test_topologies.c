@@ -301,6 +301,7 @@ int main(void)
     tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     TCase *words = tcase_create("words");
+    tcase_set_timeout(words, 60);
     tcase_add_test(words, a_refused_declaration_is_read);
     tcase_add_test(words, rungs_are_known_by_their_names);
     suite_add_tcase(suite, words);

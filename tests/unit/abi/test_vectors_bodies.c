@@ -299,7 +299,7 @@ int main(void)
     tcase_add_test(tests, declarations_of_topology_and_consumer);
     tcase_add_test(tests, queue_types);
     tcase_add_test(tests, topology_files_that_are_refused);
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -390,7 +390,7 @@ int main(void)
     tcase_add_test(tests, a_text_reads_or_is_absent);
     tcase_add_test(tests, a_replayed_at_reads_in_every_form_or_is_absent);
     tcase_add_test(tests, routes);
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -413,7 +413,7 @@ int main(void)
     tcase_add_test(tests, durations);
     tcase_add_test(tests, names_and_rung_arguments);
     tcase_add_test(tests, partitions);
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

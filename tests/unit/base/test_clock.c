@@ -146,7 +146,7 @@ int main(void)
 {
     Suite *suite = suite_create("base clock");
     TCase *tests = tcase_create("clock");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, the_system_clock_moves_and_never_back);
     tcase_add_test(tests, the_poll_timeout_reaches_the_deadline_and_fits_an_int);
     tcase_add_test(tests, a_manual_clock_stands_until_it_is_advanced);

@@ -324,7 +324,7 @@ int main(void)
 {
     Suite *suite = suite_create("base error");
     TCase *tests = tcase_create("error");
-    tcase_set_timeout(tests, 20);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, every_code_has_a_name_of_its_own);
     tcase_add_test(tests, only_what_may_pass_by_itself_is_retriable);
     tcase_add_test(tests, a_failure_fills_the_error_and_returns_its_code);

@@ -129,7 +129,7 @@ int main(void)
 {
     Suite *suite = suite_create("base handle");
     TCase *tests = tcase_create("handle");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_magic_reads_as_text_in_memory);
     tcase_add_test(tests, an_open_handle_passes_and_others_say_why_not);
     tcase_add_test(tests, the_last_release_says_so_and_spoils_the_magic);

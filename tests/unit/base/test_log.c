@@ -60,7 +60,7 @@ int main(void)
 {
     Suite *suite = suite_create("base log");
     TCase *tests = tcase_create("log");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_log_line_goes_to_its_owner_up_to_the_level);
     tcase_add_test(tests, a_long_log_line_is_cut_between_code_points);
     suite_add_tcase(suite, tests);

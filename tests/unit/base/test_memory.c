@@ -205,7 +205,7 @@ int main(void)
 {
     Suite *suite = suite_create("base memory");
     TCase *tests = tcase_create("memory");
-    tcase_set_timeout(tests, 20);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_buffer_grows_and_is_consumed_from_the_front);
     tcase_add_test(tests, a_buffer_that_cannot_grow_is_unchanged);
     tcase_add_test(tests, extending_by_nothing_is_not_a_failure);

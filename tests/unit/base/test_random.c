@@ -158,7 +158,7 @@ int main(void)
 {
     Suite *suite = suite_create("base random");
     TCase *tests = tcase_create("random");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, ids_have_the_shape_of_version_4_and_none_comes_twice);
     tcase_add_test(tests, all_the_other_digits_of_an_id_are_random);
     tcase_add_test(tests, a_seed_gives_the_same_numbers_again);

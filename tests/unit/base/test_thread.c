@@ -155,7 +155,7 @@ int main(void)
 {
     Suite *suite = suite_create("base thread");
     TCase *tests = tcase_create("thread");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests,
                    a_thread_blocks_all_signals_but_its_own_faults_and_has_a_name_of_15_bytes);
     tcase_add_test(tests, joining_what_was_not_started_is_fine);
@@ -163,7 +163,7 @@ int main(void)
     tcase_add_test(tests, a_wait_ends_at_its_monotonic_deadline);
     suite_add_tcase(suite, tests);
     TCase *misuse = tcase_create("misuse");
-    tcase_set_timeout(misuse, 30);
+    tcase_set_timeout(misuse, 60);
     /* The thread sanitizer reports the very misuse that these three are about. */
 #ifndef __SANITIZE_THREAD__
     tcase_add_test_raise_signal(misuse, locking_twice_aborts, SIGABRT);

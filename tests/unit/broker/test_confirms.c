@@ -211,7 +211,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, every_seventh_of_200_mandatory_publishes_is_returned_before_its_confirm);
     tcase_add_test(tcase, one_ack_confirms_what_came_together);

@@ -282,7 +282,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, an_expired_message_has_the_brokers_time_and_no_expiration);
     tcase_add_test(tcase, unsigned_integers_come_back_signed_and_the_rest_as_it_was);

@@ -263,7 +263,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, the_same_is_the_same_in_any_integer_width);
     tcase_add_test(tcase, a_difference_is_told_with_both_values);

@@ -114,7 +114,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, the_window_agrees_with_an_array, 0, 20);
     tcase_add_test(tcase, the_window_stays_as_small_as_what_is_outstanding);
     tcase_add_loop_test(tcase, the_name_map_agrees_with_an_array, 0, 10);

@@ -218,7 +218,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, a_queues_ttl_is_exact);
     tcase_add_test(tcase, the_shorter_of_ttl_and_expiration_counts);

@@ -431,7 +431,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_loop_test(tcase, a_foreign_header_is_answered_with_ours, 0, 3);
     tcase_add_test(tcase, start_offers_what_rabbitmq_offers);

@@ -178,7 +178,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, a_consumer_has_at_most_its_prefetch);
     tcase_add_test(tcase, no_ack_knows_no_prefetch);

@@ -207,7 +207,7 @@ int main(void)
     SRunner *runner = srunner_create(suite);
     int failed;
 
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_checked_fixture(tcase, start, stop);
     tcase_add_test(tcase, the_first_death_is_written_in_its_own_order_and_marked);
     tcase_add_test(tcase, the_same_death_again_is_counted_and_comes_to_the_front);

@@ -313,7 +313,7 @@ int main(void)
 {
     Suite *suite = suite_create("codec codec");
     TCase *tests = tcase_create("codec");
-    tcase_set_timeout(tests, 20);
+    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, a_codec_reads_the_content_types_of_section_13, 0,
                         (int)(sizeof reads_rows / sizeof reads_rows[0]));
     tcase_add_test(tests, a_builtin_codec_reads_what_it_writes);

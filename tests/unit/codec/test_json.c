@@ -238,7 +238,7 @@ int main(void)
 {
     Suite *suite = suite_create("codec json");
     TCase *tests = tcase_create("json");
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, any_json_value_decodes, 0, (int)(sizeof taken / sizeof taken[0]));
     tcase_add_loop_test(tests, what_is_not_json_is_refused_with_its_place, 0,
                         (int)(sizeof refused / sizeof refused[0]));

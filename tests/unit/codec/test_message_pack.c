@@ -256,7 +256,7 @@ int main(void)
 {
     Suite *suite = suite_create("codec message_pack");
     TCase *tests = tcase_create("message_pack");
-    tcase_set_timeout(tests, 20);
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, numbers_keep_their_width_and_sign);
     tcase_add_test(tests, booleans_and_void_are_themselves);
     tcase_add_test(tests, a_long_string_is_a_str_where_it_is_utf8_and_a_bin_where_not);

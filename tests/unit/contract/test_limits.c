@@ -116,6 +116,7 @@ int main(void)
 {
     Suite *suite = suite_create("limits");
     TCase *tests = tcase_create("headers");
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, headers_are_counted_up_to_their_limit);
     tcase_add_test(tests, entries_inside_tables_count_too);
     tcase_add_test(tests, headers_are_measured_as_they_are_encoded);

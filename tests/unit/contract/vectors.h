@@ -159,7 +159,7 @@ static UNUSED int run_suite(Suite *suite)
 static UNUSED TCase *case_of(Suite *suite, const char *name)
 {
     TCase *tests = tcase_create(name);
-    tcase_set_timeout(tests, 30);
+    tcase_set_timeout(tests, 60);
     suite_add_tcase(suite, tests);
     return tests;
 }

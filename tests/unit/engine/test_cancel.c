@@ -155,7 +155,7 @@ int main(void)
 {
     Suite *suite = suite_create("cancel");
     TCase *tcase = tcase_create("cancel");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_wait_ends_with_the_completion);
     tcase_add_test(tcase, a_wait_ends_at_its_deadline);
     tcase_add_test(tcase, deadlines_neither_overflow_nor_go_back);

@@ -547,14 +547,14 @@ int main(void)
 {
     Suite *suite = suite_create("channel");
     TCase *calls = tcase_create("calls");
-    tcase_set_timeout(calls, 20);
+    tcase_set_timeout(calls, 60);
     tcase_add_test(calls, a_close_answers_the_oldest_call_and_the_others_are_collateral);
     tcase_add_test(calls, a_close_over_a_publish_is_no_answer_to_a_declaration);
     tcase_add_test(calls, no_answer_in_time_closes_the_channel);
     tcase_add_test(calls, a_lost_connection_answers_the_calls_and_the_channel_comes_back);
     suite_add_tcase(suite, calls);
     TCase *frames = tcase_create("frames");
-    tcase_set_timeout(frames, 20);
+    tcase_set_timeout(frames, 60);
     tcase_add_test(frames,
                    deliveries_and_the_brokers_cancel_reach_the_handler_and_flow_is_answered);
     tcase_add_test(frames, contents_of_two_channels_may_come_interleaved);
@@ -562,7 +562,7 @@ int main(void)
                         (int)(sizeof faults / sizeof faults[0]));
     suite_add_tcase(suite, frames);
     TCase *ends = tcase_create("ends");
-    tcase_set_timeout(ends, 20);
+    tcase_set_timeout(ends, 60);
     tcase_add_test(ends, a_channel_closed_in_the_middle_of_a_delivery_hears_nothing_more);
     tcase_add_test(ends, both_sides_may_close_a_channel_at_once);
     tcase_add_test(ends, a_channel_may_be_closed_while_it_is_told_that_it_is_lost);

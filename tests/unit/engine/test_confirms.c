@@ -281,7 +281,7 @@ int main(void)
 {
     Suite *suite = suite_create("confirms");
     TCase *tcase = tcase_create("map");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, acks_and_nacks_in_any_order_settle_each_once);
     tcase_add_test(tcase, confirms_for_unknown_tags_are_counted_and_change_nothing);
     tcase_add_test(tcase, a_tag_of_zero_with_multiple_means_everything);

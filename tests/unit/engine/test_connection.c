@@ -415,7 +415,7 @@ int main(void)
 {
     Suite *suite = suite_create("connection");
     TCase *memory = tcase_create("memory broker");
-    tcase_set_timeout(memory, 30);
+    tcase_set_timeout(memory, 60);
     tcase_add_test(memory, a_memory_broker_takes_a_message_and_gives_it_back);
     tcase_add_test(memory, on_the_memory_broker_exactly_every_seventh_is_unroutable);
     tcase_add_test(memory, a_missing_exchange_is_not_found_and_the_next_publish_works);
@@ -425,7 +425,7 @@ int main(void)
     tcase_add_test(memory, a_child_of_fork_may_only_let_go_and_the_parent_goes_on);
     suite_add_tcase(suite, memory);
     TCase *scripted = tcase_create("scripted peer");
-    tcase_set_timeout(scripted, 30);
+    tcase_set_timeout(scripted, 60);
     tcase_add_test(scripted, a_loss_and_a_return_of_one_link_are_events);
     tcase_add_loop_test(scripted, closing_waits_for_the_confirms_within_its_budget, 0, 2);
     suite_add_tcase(suite, scripted);

@@ -209,7 +209,7 @@ int main(void)
 {
     Suite *suite = suite_create("delivery");
     TCase *tcase = tcase_create("delivery");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_delivery_tells_all_it_came_with);
     tcase_add_test(tcase, a_message_with_nothing_has_an_envelope_of_its_own);
     tcase_add_test(tcase, the_map_holds_envelope_headers_properties_and_routing);

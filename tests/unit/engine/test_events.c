@@ -193,7 +193,7 @@ int main(void)
 {
     Suite *suite = suite_create("events");
     TCase *tcase = tcase_create("events");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, events_come_in_order_with_copies_of_their_own);
     tcase_add_test(tcase,
                    of_each_kind_the_newest_are_kept_and_the_next_one_says_how_many_were_lost);

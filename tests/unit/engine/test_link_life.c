@@ -396,7 +396,7 @@ int main(void)
 {
     Suite *suite = suite_create("link");
     TCase *tcase = tcase_create("life");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_login_refused_ten_times_on_the_way_back_is_the_end_and_says_why, 0,
                         2);
     tcase_add_test(tcase, a_login_refused_nine_times_and_then_taken_is_back);

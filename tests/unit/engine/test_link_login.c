@@ -478,7 +478,7 @@ int main(void)
 {
     Suite *suite = suite_create("link");
     TCase *tcase = tcase_create("login");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_broker_that_offers_small_limits_is_obeyed);
     tcase_add_test(tcase, a_broker_that_offers_zero_sets_no_limit_and_wants_no_heartbeat);
     tcase_add_test(tcase, a_broker_that_offers_more_is_held_to_ours);

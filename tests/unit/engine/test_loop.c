@@ -440,7 +440,7 @@ int main(void)
 {
     Suite *suite = suite_create("loop");
     TCase *tcase = tcase_create("loop");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, tasks_of_many_threads_all_run_each_threads_in_order);
     tcase_add_test(tcase, a_task_posted_soon_runs_though_nothing_else_is_posted);
     tcase_add_test(tcase, a_loop_that_has_ended_takes_no_task);

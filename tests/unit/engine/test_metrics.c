@@ -32,6 +32,7 @@ int main(void)
 {
     Suite *suite = suite_create("metrics");
     TCase *all = tcase_create("all");
+    tcase_set_timeout(all, 60);
     tcase_add_loop_test(all, a_sum_of_any_size_is_written_as_a_number, 0, 3);
     suite_add_tcase(suite, all);
     SRunner *runner = srunner_create(suite);

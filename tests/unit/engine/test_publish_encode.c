@@ -70,6 +70,7 @@ int main(void)
 {
     Suite *suite = suite_create("publish encode");
     TCase *tests = tcase_create("encode");
+    tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_publish_is_written_as_rabbitmq_c_writes_it);
     tcase_add_test(tests, a_name_of_256_bytes_is_refused_and_named);
     suite_add_tcase(suite, tests);

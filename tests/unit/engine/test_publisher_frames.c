@@ -179,7 +179,7 @@ int main(void)
 {
     Suite *suite = suite_create("publisher");
     TCase *tcase = tcase_create("frames");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase,
                    what_cannot_be_encoded_is_refused_with_the_field_and_the_channel_stays_usable);
     tcase_add_test(tcase, bodies_around_multiples_of_the_frame_leave_whole);

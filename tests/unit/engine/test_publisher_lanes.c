@@ -349,7 +349,7 @@ int main(void)
 {
     Suite *suite = suite_create("publisher");
     TCase *tcase = tcase_create("lanes");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_pause_holds_the_application_back_and_no_hop);
     tcase_add_test(tcase, more_than_the_outstanding_limit_wait_for_the_window);
     tcase_add_test(tcase, without_confirms_written_is_done_and_a_hop_is_confirmed_all_the_same);

@@ -382,7 +382,7 @@ int main(void)
 {
     Suite *suite = suite_create("publisher");
     TCase *tcase = tcase_create("results");
-    tcase_set_timeout(tcase, 30);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, a_publish_is_confirmed);
     tcase_add_test(tcase, a_confirm_that_comes_before_the_publish_returned_is_not_lost);
     tcase_add_test(tcase, acks_and_nacks_single_and_multiple_find_their_publishes);

@@ -378,7 +378,7 @@ int main(void)
 {
     Suite *suite = suite_create("session");
     TCase *tcase = tcase_create("session");
-    tcase_set_timeout(tcase, 20);
+    tcase_set_timeout(tcase, 60);
     tcase_add_test(tcase, an_error_of_the_broker_costs_one_channel_and_says_what);
     tcase_add_test(tcase, what_was_got_is_settled_on_its_own_channel_and_never_after_a_reconnect);
     tcase_add_test(tcase, an_answer_that_comes_too_late_is_never_taken_for_another);

@@ -217,7 +217,7 @@ int main(void)
 {
     Suite *suite = suite_create("settings");
     TCase *tcase = tcase_create("settings");
-    tcase_set_timeout(tcase, 20);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_setting_out_of_range_is_refused_by_name, 0,
                         (int)(sizeof wrongs / sizeof wrongs[0]));
     tcase_add_test(tcase, a_name_of_256_bytes_is_refused_with_its_limit);

@@ -348,7 +348,7 @@ int main(void)
 {
     Suite *suite = suite_create("url");
     TCase *tcase = tcase_create("parse");
-    tcase_set_timeout(tcase, 20);
+    tcase_set_timeout(tcase, 60);
     tcase_add_loop_test(tcase, a_sound_url_is_read, 0, COUNT(sounds));
     tcase_add_loop_test(tcase, an_unsound_url_is_refused_with_the_place, 0, COUNT(unsounds));
     tcase_add_loop_test(tcase, a_password_that_was_not_encoded_is_never_in_an_error, 0,

@@ -208,7 +208,7 @@ static Suite *pair_suite(void)
 {
     Suite *suite = suite_create("pair");
     TCase *pairs = tcase_create("pair");
-    tcase_set_timeout(pairs, 20);
+    tcase_set_timeout(pairs, 60);
     tcase_add_checked_fixture(pairs, setup, teardown);
     tcase_add_test(pairs, bytes_cross_in_both_directions);
     tcase_add_test(pairs, nothing_to_read_and_no_room_to_write_are_blocked);

@@ -349,7 +349,7 @@ static Suite *tcp_suite(void)
 {
     Suite *suite = suite_create("tcp");
     TCase *loopback = tcase_create("tcp");
-    tcase_set_timeout(loopback, 30);
+    tcase_set_timeout(loopback, 60);
     tcase_add_checked_fixture(loopback, setup, teardown);
     tcase_add_test(loopback, a_client_connects_writes_and_ends);
     tcase_add_test(loopback, before_it_is_established_a_stream_is_blocked);

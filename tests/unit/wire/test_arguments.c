@@ -78,7 +78,7 @@ static Suite *arguments_suite(void)
 {
     Suite *suite = suite_create("arguments");
     TCase *tables = tcase_create("arguments");
-    tcase_set_timeout(tables, 20);
+    tcase_set_timeout(tables, 60);
     tcase_add_checked_fixture(tables, setup, teardown);
     tcase_add_test(tables, arguments_are_copied_and_found_by_name);
     tcase_add_test(tables, a_client_announces_what_brokers_otherwise_keep_to_themselves);

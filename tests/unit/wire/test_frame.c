@@ -408,7 +408,7 @@ static Suite *frame_suite(void)
     tcase_add_test(reading, memory_that_one_large_frame_needed_is_given_back);
     suite_add_tcase(suite, reading);
     TCase *time = tcase_create("time");
-    tcase_set_timeout(time, 20);
+    tcase_set_timeout(time, 60);
     tcase_add_test(time, many_small_frames_in_one_buffer_are_read_in_linear_time);
     suite_add_tcase(suite, time);
     return suite;
