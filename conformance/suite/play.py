@@ -15,7 +15,7 @@ from .process import DriverFailed
 
 REPEAT_EVERY_S = 0.05
 # Longer than the drivers' default: a loaded machine is no failure.
-CONSUMING_LIMIT_MS = 30000
+CONSUMING_LIMIT_MS = 60000
 REPEATED = re.compile(r"\{(.)\*([0-9]+)\}")
 
 

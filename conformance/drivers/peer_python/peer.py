@@ -27,6 +27,17 @@ class HandlerFailed(Exception):
     """What the handler reports when the script says that it fails."""
 
 
+def only(verb: str, asked: dict[str, Any]) -> None:
+    """Refuses what the peer has nothing for, parameters too."""
+    if verb not in VERBS:
+        raise NotOffered("the peer's driver has nothing for it")
+    for name in asked:
+        if name not in VERBS[verb].split():
+            raise NotOffered(f"the peer's driver has no {name} to {verb}")
+    if asked.get("codec", "bytes") != "bytes":
+        raise NotOffered("bodies are taken as bytes")
+
+
 def duration(text: str) -> timedelta:
     """A duration as policies write it."""
     found = re.fullmatch(r"(\d+)(ms|s|m|h|d)", text)
@@ -173,10 +184,9 @@ class Driver:
         """One answer for one request."""
         asked, pure = request.get("with", {}), {"schedule": schedule, "names": names}
         try:
+            only(request["do"], asked)
             if request["do"] in pure:
                 return {"ok": pure[request["do"]](asked)}
-            if request["do"] not in VERBS:
-                return {"unsupported": "the peer's driver has nothing for it"}
             return {"ok": await getattr(self, request["do"])(asked) or {}}
         except NotOffered as missing:
             return {"unsupported": str(missing)}
@@ -184,7 +194,11 @@ class Driver:
             return {"error": {"name": type(failure).__name__, "message": str(failure)}}
 
 
-VERBS = ("connect", "close", "topology", "publish", "consume", "pending", "replay")
+VERBS = {
+    "schedule": "policy queue", "names": "queue", "connect": "url timeout", "close": "", "topology": "topology",
+    "publish": "queue exchange routingKey message timeout", "consume": "queue retry codec script until prefetch",
+    "pending": "queue parked", "replay": "queue parked max keepAttempts id",
+}  # fmt: skip
 
 
 def names(asked: dict[str, Any]) -> dict[str, Any]:

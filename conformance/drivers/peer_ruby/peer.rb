@@ -59,12 +59,14 @@ end
 
 # The verbs.
 class Driver
-  VERBS = %w[names connect close publish consume pending replay].freeze
+  VERBS = { "names" => "queue", "connect" => "url timeout", "close" => "", "publish" => "queue exchange routingKey message timeout",
+            "consume" => "queue retry codec script until", "pending" => "queue parked",
+            "replay" => "queue parked max id" }.freeze
   FIELDS = { "id" => :id, "type" => :type, "version" => :version, "correlation" => :correlation_id,
              "causation" => :causation_id, "origin" => :origin, "headers" => :headers }.freeze
 
   def serve
-    say("hello" => { "protocol" => 1, "name" => "peer_ruby", "version" => AceMQ::AMQP::VERSION, "verbs" => VERBS })
+    say("hello" => { "protocol" => 1, "name" => "peer_ruby", "version" => AceMQ::AMQP::VERSION, "verbs" => VERBS.keys })
     $stdin.each_line do |line|
       request = JSON.parse(line)
       say({ "id" => request["id"] }.merge(answer(request)))
@@ -80,13 +82,28 @@ class Driver
   end
 
   def answer(request)
-    return { "unsupported" => "the peer's driver has nothing for it" } unless VERBS.include?(request["do"])
-
-    { "ok" => send(request["do"], request["with"] || {}) || {} }
+    asked = request["with"] || {}
+    only(request["do"], asked)
+    { "ok" => send(request["do"], asked) || {} }
   rescue NotOffered => e
     { "unsupported" => e.message }
   rescue StandardError => e
     { "error" => { "name" => e.class.name, "message" => e.message } }
+  end
+
+  # Refuses what the peer has nothing for, parameters too.
+  def only(verb, asked)
+    raise NotOffered, "the peer's driver has nothing for it" unless VERBS.key?(verb)
+
+    unknown = asked.keys - VERBS[verb].split
+    raise NotOffered, "the peer's driver has no #{unknown.first} to #{verb}" unless unknown.empty?
+    raise NotOffered, "bodies are taken as bytes" unless asked.fetch("codec", "bytes") == "bytes"
+  end
+
+  # Not every version of the peer lets a handler park.
+  def park_offered(script)
+    parks = script.values.flatten.any? { |entry| entry.start_with?("park") }
+    raise NotOffered, "a handler of the peer cannot park" if parks && !AceMQ::AMQP::Ack.respond_to?(:park)
   end
 
   def names(asked)
@@ -114,6 +131,7 @@ class Driver
   end
 
   def consume(asked)
+    park_offered(asked["script"] || {})
     policy, threshold = Texts.policy(asked["retry"])
     arrived = Thread::Queue.new
     turns = Hash.new(0)

@@ -1,0 +1,5 @@
+"""Replaying a failure queue."""
+
+
+async def replay(connection, source, *, routing_key, limit, restart, only):
+    raise NotImplementedError
