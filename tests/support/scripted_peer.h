@@ -31,7 +31,7 @@ int peer_connections(scripted_peer *peer); /* how many came in so far */
  * it expected, else the first reason, which the caller frees. */
 char *peer_stop(scripted_peer *peer);
 
-/* How long a step waits for bytes before it fails; 5000 ms at first. */
+/* How long a step waits for bytes before it fails; 20000 ms at first. */
 void peer_set_patience(peer_side *side, int milliseconds);
 void peer_fail(peer_side *side, const char *format, ...)
     __attribute__((format(printf, 2, 3), noreturn));

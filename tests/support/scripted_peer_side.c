@@ -13,7 +13,7 @@ void peer_side_init(peer_side *side, scripted_peer *peer, ace_stream *stream)
     side->peer = peer;
     side->stream = stream;
     side->frame_max = ACE_FRAME_MAX_DEFAULT;
-    side->patience = 5000;
+    side->patience = 20000;
     ace_frame_reader_init(&side->reader, ACE_FRAME_SERVER);
     init_amqp_pool(&side->pool, 4096);
     for (int i = 0; i < PEER_CHANNELS; i++) {

@@ -44,7 +44,7 @@ static inline ace_code fixture_connect(fixture *f, ace_error **error)
     if (f->link == NULL) {
         fixture_make_link(f);
     }
-    return ace_link_connect(f->link, ace_deadline_after(5000), NULL, error);
+    return ace_link_connect(f->link, ace_deadline_after(20000), NULL, error);
 }
 
 static inline void fixture_must_connect(fixture *f)
@@ -77,11 +77,11 @@ static inline void fixture_break_off(fixture *f)
     free(fixture_take_down(f));
 }
 
-/* Polls, up to five seconds, until the link is in this state. */
+/* Polls, up to twenty seconds, until the link is in this state. */
 static inline void fixture_await_state(fixture *f, ace_link_state state, uint64_t epoch)
 {
     ace_link_description description;
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 4000; i++) {
         ace_link_describe(f->link, &description);
         ace_error_free(description.error);
         if (description.state == state && description.epoch == epoch) {

@@ -28,14 +28,26 @@ static inline void connect_publisher(publishing *p)
     fixture_must_connect(&p->f);
 }
 
-static inline void end(publishing *p)
+static inline void take_down(publishing *p)
 {
     ace_publisher_close(p->publisher);
     ace_link_close(p->f.link, ace_deadline_after(20));
     ace_publisher_free(p->publisher);
     ace_link_free(p->f.link);
     p->f.link = NULL;
+}
+
+static inline void end(publishing *p)
+{
+    take_down(p);
     fixture_end(&p->f);
+}
+
+/* Where the peer may be in the middle of a step. */
+static inline void break_off(publishing *p)
+{
+    take_down(p);
+    fixture_break_off(&p->f);
 }
 
 /* Both lanes' channels. The application's is the last, since publishes may follow as soon as it is

@@ -70,11 +70,15 @@ START_TEST(answers_wait_up_to_their_limit_and_one_more_ends_the_connection)
         p.f.settings.output_limit = 315 * FLOW_OK_SIZE;
         connect_publisher(&p);
         nap(flows <= 315 ? 100 : 1);
-        for (int i = 0; flows > 315 && i < 1000 && !is_lost(&p, &how); i++) {
+        for (int i = 0; flows > 315 && i < 3000 && !is_lost(&p, &how); i++) {
             nap(10);
         }
         ck_assert_int_eq(is_lost(&p, &how), flows > 315);
-        end(&p);
+        if (flows > 315) {
+            break_off(&p); /* it may be on its way back */
+        } else {
+            end(&p);
+        }
     }
 }
 END_TEST
@@ -135,12 +139,7 @@ START_TEST(a_peer_that_asks_for_ever_and_never_reads_is_given_up_with_a_reason)
     ck_assert(atomic_load(&why.told));
     ck_assert_ptr_nonnull(strstr(why.text, "does not read"));
     ck_assert_ptr_nonnull(strstr(why.text, "the limit is 1000000"));
-    ace_publisher_close(p.publisher);
-    ace_link_close(p.f.link, ace_deadline_after(20));
-    ace_publisher_free(p.publisher);
-    ace_link_free(p.f.link);
-    p.f.link = NULL;
-    fixture_break_off(&p.f); /* in the middle of a step */
+    break_off(&p);
 }
 END_TEST
 
