@@ -92,6 +92,12 @@ typedef struct ace_consumer_options {
      * in ace_consumer_drain(), ace_consumer_close(), ace_consumer_release() or
      * ace_connection_close(). Not called when opening fails. May be NULL. */
     void (*destructor)(void *user);
+    /* On the loop's thread, with `user`: the copy of a message for the dead letters or the parking
+     * lot is confirmed, and nothing was counted yet. NULL: nobody asks. */
+    void (*set_aside)(ace_delivery *delivery, bool parked, void *user);
+    /* Called last of all, once, with `user`: nothing of the consumer is left. Not called when
+     * opening fails. On any thread; may be NULL. */
+    void (*freed)(void *user);
 } ace_consumer_options;
 
 void ace_consumer_options_init(ace_consumer_options *options); /* prefetch 50, 64 MiB, 30 minutes */

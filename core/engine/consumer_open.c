@@ -100,6 +100,7 @@ static ace_code copy_options(ace_consumer *consumer, const ace_consumer_options 
     consumer->handler = options->handler;
     consumer->user = options->user;
     consumer->destructor = options->destructor;
+    consumer->set_aside = options->set_aside;
     consumer->cancel = options->cancel == NULL ? NULL : ace_cancel_keep(options->cancel);
     const ace_policy *policy = consumer->has_policy ? &consumer->policy : NULL;
     ace_code code = ace_ladder_build(consumer->queue, policy, &consumer->ladder, error);
@@ -356,6 +357,7 @@ ace_code ace_consumer_open(ace_connection *connection, const ace_consumer_option
         ace_consumer_release(consumer);
         return code;
     }
+    consumer->freed = options->freed;
     *out = consumer;
     return ACE_OK;
 }
@@ -369,7 +371,12 @@ static void delete (void *user)
     ace_connection_remove(connection, &consumer->member);
     ace_inbox_destroy(&consumer->inbox);
     free_parts(consumer);
+    void (*freed)(void *user) = consumer->freed;
+    void *freed_user = consumer->user;
     free(consumer);
+    if (freed != NULL) {
+        freed(freed_user);
+    }
     ace_connection_release(connection);
 }
 

@@ -89,7 +89,9 @@ struct acemq_consumer {
     ace_handler *handler; /* NULL: pull */
     void *user;
     void (*destructor)(void *user);
-    ace_cancel *cancel; /* a reference; NULL */
+    void (*set_aside)(ace_delivery *delivery, bool parked, void *user);
+    void (*freed)(void *user); /* NULL until it is open */
+    ace_cancel *cancel;        /* a reference; NULL */
 
     ace_inbox inbox;
     ace_claims claims;

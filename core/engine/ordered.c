@@ -36,7 +36,11 @@ static void partition_ended(void *user)
         ordered->destructor != NULL) {
         ordered->destructor(ordered->user);
     }
-    unref(ordered);
+}
+
+static void partition_freed(void *user)
+{
+    unref(((ace_partition *)user)->ordered);
 }
 
 /* What nobody pulled goes back. */
@@ -122,6 +126,8 @@ static ace_code open_partition(ace_connection *connection, const ace_ordered_opt
     consumer.handler = ace_partition_handle;
     consumer.user = partition;
     consumer.destructor = partition_ended;
+    consumer.set_aside = ace_partition_set_aside;
+    consumer.freed = partition_freed;
     ace_consumer *opened = NULL;
     ace_handle_retain(&ordered->handle);
     code = ace_consumer_open(connection, &consumer, deadline, cancel, &opened, error);

@@ -116,8 +116,9 @@ static int64_t wall_now(const ace_delivery *delivery)
     return ace_clock_wall(ace_loop_clock(delivery->consumer->loop));
 }
 
-static void record_gap(ace_partition *partition, const ace_delivery *delivery, bool parked)
+void ace_partition_set_aside(ace_delivery *delivery, bool parked, void *user)
 {
+    const ace_partition *partition = user;
     ace_ordered *ordered = partition->ordered;
     ace_gap gap = {.partition = partition->index,
                    .parked = parked,
@@ -231,7 +232,6 @@ static ace_review review_failure(ace_partition *partition, ace_delivery *deliver
         return halt(partition, delivery);
     }
     delivery->exhausted = verdict == ACE_GIVE_UP_ATTEMPTS;
-    record_gap(partition, delivery, false);
     return settle(partition);
 }
 
@@ -246,10 +246,6 @@ ace_review ace_partition_review(ace_delivery *delivery, ace_happening *what, voi
     case ACE_HAPPENED_FAILED:
     case ACE_HAPPENED_FATAL:
         return review_failure(partition, delivery, *what);
-    case ACE_HAPPENED_PARKED:
-    case ACE_HAPPENED_UNDECODABLE:
-        record_gap(partition, delivery, true);
-        return settle(partition);
     default:
         return settle(partition);
     }

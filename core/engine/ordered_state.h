@@ -6,7 +6,7 @@
 #include "engine/ordered.h"
 
 typedef struct ace_partition {
-    ace_ordered *ordered; /* a reference, from its consumer's opening until no handler can run */
+    ace_ordered *ordered; /* a reference, from its consumer's opening until that is gone */
     int32_t index;
     ace_consumer *consumer; /* a reference; NULL before it is open */
 
@@ -45,5 +45,7 @@ struct acemq_ordered {
 /* The partition's handler and its reviewer. `user` is the partition. */
 ace_outcome ace_partition_handle(ace_delivery *delivery, void *user);
 ace_review ace_partition_review(ace_delivery *delivery, ace_happening *what, void *user);
+/* On the loop's thread: a gap, which a message that was put back before is not yet. */
+void ace_partition_set_aside(ace_delivery *delivery, bool parked, void *user);
 
 #endif

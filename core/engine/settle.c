@@ -162,6 +162,12 @@ static void finish_requeued(ace_delivery *delivery, unsigned counters)
 
 void ace_settle_hopped(ace_delivery *delivery)
 {
+    const ace_consumer *consumer = delivery->consumer;
+    ace_settle_action action = delivery->settlement.action;
+    bool aside = action == ACE_SETTLE_DEAD_LETTER || action == ACE_SETTLE_PARK;
+    if (aside && consumer->set_aside != NULL) {
+        consumer->set_aside(delivery, action == ACE_SETTLE_PARK, consumer->user);
+    }
     finish_acknowledged(delivery);
 }
 

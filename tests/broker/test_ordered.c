@@ -324,6 +324,7 @@ START_TEST(what_does_not_decode_is_parked_and_a_gap)
     ace_delivery *parked = take_from(&bench, partition_queue(&bench, 0, ".parked"));
     assert_text(ace_delivery_body(parked), "{");
     ace_delivery_free(parked);
+    AWAIT(ordered_counts(ordered).parked == 1);
     MUST(ace_ordered_gaps(ordered, &gaps, &error));
     ck_assert_uint_eq(gaps.count, 1);
     ck_assert(gaps.items[0].parked);
@@ -486,6 +487,44 @@ START_TEST(what_nobody_pulled_goes_with_its_channel)
 }
 END_TEST
 
+typedef struct cutting {
+    ace_link *link;
+    atomic_int calls;
+} cutting;
+
+static ace_outcome fail_and_cut_the_first(ace_delivery *delivery, void *user)
+{
+    cutting *self = user;
+    (void)delivery;
+    if (atomic_fetch_add(&self->calls, 1) == 0) {
+        (void)ace_loop_call(ace_link_loop(self->link), cut_now, self->link);
+    }
+    return ACE_FAILED;
+}
+
+START_TEST(a_message_that_comes_again_on_its_way_to_the_dead_letters_is_one_gap)
+{
+    consume_bench bench;
+    ace_gaps gaps;
+    open_bench(&bench, "onegap", 1);
+    cutting self = {.link = bench.connection->consuming};
+    ace_ordered_options options = ordered_options(&bench, NULL, NULL, 1, ACE_ORDER_SKIP);
+    options.consumer.handler = fail_and_cut_the_first;
+    options.consumer.user = &self;
+    ace_ordered *ordered = open_ordered(bench.connection, &options);
+    put_keyed(&bench, 1, 0, 0);
+    AWAIT(ordered_counts(ordered).dead_lettered == 1);
+    ck_assert_int_eq(atomic_load(&self.calls), 2);
+    MUST(ace_ordered_gaps(ordered, &gaps, &error));
+    ck_assert_uint_eq(gaps.all, 1);
+    ck_assert_str_eq(gaps.items[0].id, "k0-0");
+    ace_gaps_release(&gaps);
+    MUST(ace_ordered_drain(ordered, soon(), NULL, &error));
+    ace_ordered_release(ordered);
+    close_bench(&bench, 1);
+}
+END_TEST
+
 START_TEST(without_all_its_queues_it_does_not_open_and_handles_nothing)
 {
     static order_log log;
@@ -521,6 +560,7 @@ static void add_tests(TCase *tcase)
     tcase_add_test(tcase, closing_during_a_wait_leaves_the_message_first_in_its_queue);
     tcase_add_test(tcase, pulled_messages_come_in_order_and_again_after_a_failure);
     tcase_add_test(tcase, what_nobody_pulled_goes_with_its_channel);
+    tcase_add_test(tcase, a_message_that_comes_again_on_its_way_to_the_dead_letters_is_one_gap);
     tcase_add_test(tcase, without_all_its_queues_it_does_not_open_and_handles_nothing);
 }
 
