@@ -7,6 +7,8 @@
 #include "progress.h"
 #include "signals.h"
 
+#include <acemq/group.h>
+
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -15,16 +17,14 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#define DRAIN_BUDGET    (20 * ACEMQ_SECOND)
-#define LOOK_EVERY      200 /* ms between two looks at whether there is work, where that matters */
-#define MOST_PREFETCHED 65535 /* by one consumer */
-#define STATUS_PARKED   64
-#define STATUS_REJECT   65
+#define DRAIN_BUDGET  (20 * ACEMQ_SECOND)
+#define LOOK_EVERY    200 /* ms between two looks at whether there is work, where that matters */
+#define STATUS_PARKED 64
+#define STATUS_REJECT 65
 
 typedef struct cli_consuming {
     const cli_consume_settings *settings;
-    acemq_consumer *consumer; /* one for all members, so that none waits for another's messages */
-    pthread_mutex_t taking;   /* of the member that waits for the next delivery */
+    acemq_group *group;
     pthread_t *threads;
     size_t thread_count;
     int ended_fd; /* readable once it is to end */
@@ -43,7 +43,7 @@ static void end_all(cli_consuming *consuming)
     if (write(consuming->ended_fd, &one, sizeof one) != (ssize_t)sizeof one) {
         cli_say("the waiting thread could not be told to end");
     }
-    acemq_consumer_wake(consuming->consumer);
+    acemq_group_wake(consuming->group);
 }
 
 static void fail_all(cli_consuming *consuming, acemq_error *error)
@@ -120,7 +120,7 @@ static void execute(cli_consuming *consuming, acemq_delivery *delivery)
 static void take_no_more(cli_consuming *consuming)
 {
     end_all(consuming);
-    (void)acemq_consumer_drain(consuming->consumer, 0, NULL, NULL);
+    (void)acemq_group_drain(consuming->group, 0, NULL, NULL, NULL);
 }
 
 /* False when no more messages may be handled. */
@@ -150,25 +150,14 @@ static void handle(cli_consuming *consuming, acemq_delivery *delivery)
     atomic_store(&consuming->last_activity, cli_now());
 }
 
-/* One member waits at a time. Whoever is woken for the end leaves it to the others to see that. */
-static acemq_status take(cli_consuming *consuming, acemq_delivery **delivery, acemq_error **error)
-{
-    acemq_status status = ACEMQ_E_CANCELLED;
-    pthread_mutex_lock(&consuming->taking);
-    if (!atomic_load(&consuming->ending)) {
-        status = acemq_consumer_next(consuming->consumer, ACEMQ_FOREVER, delivery, error);
-    }
-    pthread_mutex_unlock(&consuming->taking);
-    return status;
-}
-
 static void *work(void *argument)
 {
     cli_consuming *consuming = argument;
     while (!atomic_load(&consuming->ending)) {
         acemq_delivery *delivery = NULL;
         acemq_error *error = NULL;
-        acemq_status status = take(consuming, &delivery, &error);
+        /* Not for ever, since a wake is for those who wait already. */
+        acemq_status status = acemq_group_next(consuming->group, ACEMQ_SECOND, &delivery, &error);
         if (status == ACEMQ_OK) {
             handle(consuming, delivery);
         } else if (status == ACEMQ_E_CANCELLED || status == ACEMQ_E_TIMEOUT ||
@@ -184,15 +173,14 @@ static void *work(void *argument)
     return NULL;
 }
 
-static bool start_consumer(cli_consuming *consuming, acemq_connection *mq)
+static bool start_group(cli_consuming *consuming, acemq_connection *mq)
 {
     const cli_consume_settings *settings = consuming->settings;
-    acemq_consumer_options options = settings->options;
+    acemq_group_options options = ACEMQ_GROUP_OPTIONS_INIT;
     acemq_error *error = NULL;
-    int64_t prefetch = settings->members * options.prefetch;
-    options.prefetch = prefetch < MOST_PREFETCHED ? (int32_t)prefetch : MOST_PREFETCHED;
-    if (acemq_consumer_open(mq, settings->queue, &options, &consuming->consumer, &error) !=
-        ACEMQ_OK) {
+    options.consumer = &settings->options;
+    options.members = settings->members;
+    if (acemq_group_open(mq, settings->queue, &options, &consuming->group, &error) != ACEMQ_OK) {
         cli_fail_at(settings->queue, error);
         return false;
     }
@@ -216,8 +204,8 @@ static bool start_threads(cli_consuming *consuming)
 static bool has_work(const cli_consuming *consuming)
 {
     acemq_consumer_counters counters = {.size = sizeof counters};
-    return acemq_consumer_get_counters(consuming->consumer, &counters, NULL) != ACEMQ_OK ||
-           counters.in_flight > 0 || acemq_consumer_subscribed(consuming->consumer) == 0;
+    return acemq_group_get_counters(consuming->group, &counters, NULL) != ACEMQ_OK ||
+           counters.in_flight > 0 || acemq_group_subscribed(consuming->group) == 0;
 }
 
 static bool is_idle(cli_consuming *consuming)
@@ -256,7 +244,7 @@ static void drain(cli_consuming *consuming)
 {
     acemq_cancel_reset(cli_cancel()); /* the orderly end is what was asked for */
     end_all(consuming);
-    (void)acemq_consumer_drain(consuming->consumer, DRAIN_BUDGET, NULL, NULL);
+    (void)acemq_group_drain(consuming->group, DRAIN_BUDGET, NULL, NULL, NULL);
 }
 
 static void run_members(cli_consuming *consuming)
@@ -277,9 +265,7 @@ static void run_members(cli_consuming *consuming)
 bool cli_consume(acemq_connection *mq, const cli_consume_settings *settings,
                  acemq_consumer_counters *counters)
 {
-    cli_consuming consuming = {.settings = settings,
-                               .taking = PTHREAD_MUTEX_INITIALIZER,
-                               .ended_fd = eventfd(0, EFD_CLOEXEC)};
+    cli_consuming consuming = {.settings = settings, .ended_fd = eventfd(0, EFD_CLOEXEC)};
     *counters = (acemq_consumer_counters){.size = sizeof *counters};
     atomic_init(&consuming.left, settings->most);
     consuming.threads = calloc((size_t)settings->members, sizeof *consuming.threads);
@@ -288,10 +274,10 @@ bool cli_consume(acemq_connection *mq, const cli_consume_settings *settings,
         cli_fail_system("consuming");
     }
     cli_at_sudden_end(cli_kill_commands);
-    if (started && (started = start_consumer(&consuming, mq))) {
+    if (started && (started = start_group(&consuming, mq))) {
         run_members(&consuming);
-        (void)acemq_consumer_get_counters(consuming.consumer, counters, NULL);
-        acemq_consumer_free(consuming.consumer);
+        (void)acemq_group_get_counters(consuming.group, counters, NULL);
+        acemq_group_free(consuming.group);
     }
     free(consuming.threads);
     if (consuming.ended_fd >= 0) {
