@@ -350,6 +350,9 @@ void ace_subscription_shut(ace_consumer *consumer)
     subscription->stage = ACE_SUBSCRIPTION_NONE;
     atomic_store(&consumer->subscribed, false);
     atomic_store(&consumer->opening, 0);
+    consumer->acks.count = 0; /* what did not leave for lack of memory: the next channel's tags are
+                                 of other messages */
+    ace_loop_timer_cancel(consumer->loop, &consumer->acks.timer);
     ace_channel_close(channel);
 }
 

@@ -1,5 +1,6 @@
 /* Which acknowledgements go out, and which never do. */
-#include "engine/settle_acks.h"
+#include "engine/consumer_subscription.h"
+#include "engine/settle.h"
 #include "unit/engine/consumer_peer.h"
 
 static void take(ace_consumer *consumer, ace_delivery **deliveries, int count)
@@ -205,6 +206,34 @@ START_TEST(an_ack_held_back_when_the_channel_is_lost_does_not_go_out_on_the_next
 }
 END_TEST
 
+static void shut_before_all_acks_left(void *user)
+{
+    ace_consumer *consumer = user;
+    ace_settle_flush(consumer);
+    consumer->acks.tags[0] = 1;
+    consumer->acks.count = 1;
+    ace_consumer_timer(consumer, &consumer->acks.timer, ACE_ACKS_DELAY);
+    ace_subscription_shut(consumer);
+    ace_subscription_open(consumer);
+}
+
+START_TEST(an_ack_that_no_memory_was_left_for_does_not_go_out_on_the_next_channel)
+{
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    peer_begin(p);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    ace_consumer *consumer = peer_consume(p, &options);
+    ck_assert(ace_loop_call(consumer->loop, shut_before_all_acks_left, consumer));
+    AWAIT(ace_consumer_is_subscribed(consumer));
+    pass(p, ACE_ACKS_DELAY);
+    settle_down();
+    ck_assert_int_eq(PEER(p->settled_count), 0);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
 START_TEST(a_handler_that_outlives_its_connection_settles_nothing)
 {
     consumer_peer peer;
@@ -367,6 +396,7 @@ int main(void)
     tcase_add_test(tcase, closing_flushes_what_was_held_back);
     tcase_add_test(tcase, a_settle_from_before_a_reconnect_is_dropped_here);
     tcase_add_test(tcase, an_ack_held_back_when_the_channel_is_lost_does_not_go_out_on_the_next);
+    tcase_add_test(tcase, an_ack_that_no_memory_was_left_for_does_not_go_out_on_the_next_channel);
     tcase_add_test(tcase, a_handler_that_outlives_its_connection_settles_nothing);
     tcase_add_test(tcase, a_channel_the_broker_closes_is_reported_once_and_opened_again);
     tcase_add_test(
