@@ -39,7 +39,7 @@ class WithLibrary(build_py):
 setup(
     packages=["acemq"],
     package_dir={"": "src"},
-    package_data={"acemq": ["py.typed"]},
+    package_data={"acemq": ["py.typed", "*.pyi"]},
     cffi_modules=["build_native.py:ffibuilder"],
     cmdclass={"build_py": WithLibrary},
     options={"bdist_wheel": {"py_limited_api": "cp39"}, "egg_info": {"egg_base": str(SCRATCH)}},

@@ -12,7 +12,7 @@ import acemq
 QUEUE = "example.retried"
 
 
-def main(url="memory://example"):
+def main(url: str = "memory://example") -> None:
     retry = acemq.exponential(3, "100ms", "1s")  # 100 ms, 200 ms
     with acemq.connect(url) as mq:
         mq.declare(QUEUE, retry=retry)
@@ -20,7 +20,7 @@ def main(url="memory://example"):
             mq.publish(QUEUE, {"id": number}, id=f"order-{number}")
         mq.publish(QUEUE, b'{"id":', id="order-4", content_type="application/json")
 
-        def handle(order):
+        def handle(order: acemq.Message) -> None:
             fails = order.id == "order-3" or (order.id == "order-2" and order.attempt < 3)
             print(f"{order.id}, attempt {order.attempt}: {'no stock' if fails else 'charged'}")
             if fails:

@@ -12,14 +12,14 @@ import acemq
 QUEUE = "example.once"
 
 
-def main(url="memory://example", store="memory:"):
+def main(url: str = "memory://example", store: str = "memory:") -> None:
     with acemq.connect(url) as mq:
         mq.declare(QUEUE)
         for id in ("order-1", "order-1", "order-2"):  # whoever sends again sends the same id
             mq.publish(QUEUE, "one kilo of nails", id=id)
             print(f"{id} is in its queue")
 
-        def charge(order):
+        def charge(order: acemq.Message) -> None:
             print(f"{order.id}: charged")
             if order.id == "order-2":
                 mq.stop()

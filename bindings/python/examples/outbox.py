@@ -9,7 +9,7 @@ import sys
 import acemq
 
 
-def main(url="memory://example", store="memory:"):
+def main(url: str = "memory://example", store: str = "memory:") -> None:
     outbox = acemq.Outbox(store)
     with acemq.connect(url) as mq:
         mq.declare("example.outbox")

@@ -9,7 +9,7 @@ import sys
 import acemq
 
 
-def main(url="memory://example"):
+def main(url: str = "memory://example") -> None:
     with acemq.connect(url) as mq:
         mq.declare("example.orders")  # a durable queue, with the place for its dead letters; again is fine
         for number in range(1, 4):

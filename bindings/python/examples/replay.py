@@ -11,7 +11,7 @@ import acemq
 QUEUE = "example.replayed"
 
 
-def work(mq, count, charged):
+def work(mq: acemq.Connection, count: int, charged: bool) -> None:
     """Takes so many orders, and says what happened to each of them."""
     with mq.open_consumer(QUEUE, codec=acemq.TEXT) as consumer:
         for _ in range(count):
@@ -25,7 +25,7 @@ def work(mq, count, charged):
         consumer.drain("5s")
 
 
-def main(url="memory://example"):
+def main(url: str = "memory://example") -> None:
     with acemq.connect(url) as mq:
         mq.declare(QUEUE)
         publisher = mq.publisher(QUEUE, codec=acemq.TEXT)

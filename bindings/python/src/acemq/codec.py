@@ -99,18 +99,19 @@ class _Builtin(Codec):
         return f"acemq.{self._name.upper()}"
 
 
-class _Json(_Builtin):
-    _write = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-    _read = json.JSONDecoder().decode
+_write_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_read_json = json.JSONDecoder().decode
 
+
+class _Json(_Builtin):
     def encode(self, payload: Any) -> bytes:
         try:
-            return self._write(payload).encode("utf-8")
+            return _write_json(payload).encode("utf-8")
         except (TypeError, ValueError, RecursionError) as failure:
             raise DecodeError(f"the payload has no JSON form: {failure}") from None
 
     def _decoded(self, view: Any, content_type: Callable[[], str]) -> Any:
-        return self._read(str(view, "utf-8"))
+        return _read_json(str(view, "utf-8"))
 
 
 class _Text(_Builtin):
