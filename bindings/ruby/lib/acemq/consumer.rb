@@ -91,6 +91,7 @@ module AceMQ
 
     # Another one while it runs, 1 to 65535.
     def prefetch=(count)
+      Options.whole(:prefetch, count)
       Native.check { |error| Native.acemq_consumer_set_prefetch(@handle.pointer, count, error) }
     end
 

@@ -52,6 +52,7 @@ module AceMQ
     # Another number of members, 1 to 1000. With fewer it waits until those removed have finished what they are at; from
     # a handler it does not wait.
     def scale(members)
+      Options.whole(:members, members)
       return scale_later(members) if worker?
 
       change = -> { Native.check { |error| Native.acemq_group_scale(@handle.pointer, members, error) } }
@@ -66,6 +67,7 @@ module AceMQ
 
     # Another one while it runs, 1 to 65535.
     def prefetch=(count)
+      Options.whole(:prefetch, count)
       Native.check { |error| Native.acemq_group_set_prefetch(@handle.pointer, count, error) }
     end
 

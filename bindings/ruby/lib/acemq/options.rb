@@ -36,14 +36,17 @@ module AceMQ
     end
 
     def number(name, value, bits = 64)
-      return if value.nil?
+      @struct[name] = Options.whole(name, value, bits) unless value.nil?
+    end
+
+    # @return [Integer] the value, which a number of the library's has room for
+    def self.whole(name, value, bits = 64)
       raise InvalidArgument.new("#{name} is no whole number", field: name.to_s) unless value.is_a?(Integer)
 
       most = (2**(bits - 1)) - 1
-      unless (-most - 1..most).cover?(value)
-        raise LimitError.new("#{name} #{value} does not fit #{bits} bits", field: name.to_s, limit: most)
-      end
-      @struct[name] = value
+      return value if (-most - 1..most).cover?(value)
+
+      raise LimitError.new("#{name} #{value} does not fit #{bits} bits", field: name.to_s, limit: most)
     end
 
     def flag(name, value)
