@@ -116,4 +116,16 @@ Connection.purge = replay.purge
 Connection.delete_queue = replay.delete
 Connection.relay = outbox.relay
 
+-- mq.publish(…) where mq:publish(…) is meant takes its first argument for the connection.
+for name, method in pairs(Connection) do
+  if type(method) == "function" and not name:find("^__") then
+    Connection[name] = function(self, ...)
+      if getmetatable(self) ~= Connection then
+        errors.raise("invalid_argument", ("%s is called with a colon: mq:%s(…)"):format(name, name), "self")
+      end
+      return method(self, ...)
+    end
+  end
+end
+
 return acemq

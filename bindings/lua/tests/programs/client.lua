@@ -448,6 +448,19 @@ on_each("ordered: each key in its order, and a halt with its reason", function(m
   end
 end)
 
+test("a dot where a colon belongs is told by the name of the function", function()
+  local mq = acemq.connect("memory://dotted")
+  for name, call in pairs({
+    publish = function() mq.publish("q", "x") end,
+    declare = function() mq.declare({ queues = {} }) end,
+    consume = function() mq.consume("q") end,
+    close = function() mq.close() end,
+  }) do
+    ok(tostring(raises("invalid_argument", call)):find(("mq:%s"):format(name), 1, true))
+  end
+  mq:close()
+end)
+
 test("the memory broker takes connections of other programs", function()
   local broker = acemq.broker()
   local mq = acemq.connect(broker.url)
