@@ -74,6 +74,8 @@ class Connection(Queues):
         self._started = False
         self._starting = False
         self._runs = False
+        self._ran = False
+        self._failing = threading.Lock()
         self._failure: Optional[BaseException] = None
         self._listener: Optional[Listener] = None
         _open.add(self)
@@ -186,16 +188,19 @@ class Connection(Queues):
             self._running.remove(source)
 
     def _ended(self, failure: Optional[BaseException]) -> None:
-        """A handler raised what ends the process, or a consumer ended by itself."""
-        self._failure = self._failure or failure
+        """A handler raised what ends the process, or a consumer ended by itself. Who runs or closes learns it without a
+        signal, and so does who was interrupted by the first of several."""
+        with self._failing:
+            first, self._failure = self._failure is None, self._failure or failure
         self._messages.put(failure)
-        if not self._runs and not isinstance(failure, Exception):
+        if first and not isinstance(failure, Exception) and not (self._runs or self._ran or self._closed):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def start(self) -> None:
         """Begins with the handlers that were registered, and returns. ``sys.exit`` in a handler then interrupts the
         main thread, and the end of the ``with`` raises it."""
         self._started = True
+        self._ran = False
         registered, self._registered = self._registered, []
         for one in registered:
             self._begin(one)
@@ -221,6 +226,7 @@ class Connection(Queues):
             failure = self._started_and_ended()
             self.drain(drain)
         finally:
+            self._ran = True
             self._runs = False
             for number, handler in replaced:
                 signal.signal(number, handler)
@@ -375,7 +381,7 @@ class Connection(Queues):
         except Error:
             if failure is None:
                 raise
-        if self._failure is not None and not isinstance(self._failure, Exception):
+        if self._failure is not None and not isinstance(self._failure, Exception) and not isinstance(failure, SystemExit):
             exit, self._failure = self._failure, None
             raise exit
 
