@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from acemq._library import ffi, lib
 from acemq.codec import BYTES
-from acemq.errors import Error, checked, from_error, or_none, to_text
+from acemq.errors import Error, InvalidArgument, checked, from_error, or_none, to_text
 from acemq.message import Message
 from acemq.options import checked_init
 from acemq.table import from_table, to_table
@@ -164,6 +164,9 @@ class Registration:
     """An interceptor that was registered. `remove` takes it off."""
 
     def __init__(self, connection: "Connection", interceptor: Interceptor) -> None:
+        if not isinstance(interceptor, Interceptor):
+            reason = f"interceptor must be an Interceptor, not {type(interceptor).__name__}"
+            raise InvalidArgument(reason, field="interceptor")
         self._user = ffi.new_handle(interceptor)
         self._interceptor = interceptor
         self._connection = connection

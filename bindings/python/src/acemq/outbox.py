@@ -209,6 +209,8 @@ class Relay:
         batch: Optional[int] = None,
     ) -> None:
         """every: between two looks at an outbox that was empty; 1 s. lease: 60 s. batch: messages a pass; 100."""
+        if not isinstance(outbox, Outbox):
+            raise InvalidArgument(f"outbox must be an Outbox, not {type(outbox).__name__}", field="outbox")
         options = Options("acemq_relay_options", lib.acemq_relay_options_init)
         options.durations({"every": every, "lease": lease})
         options.numbers({"batch": batch})

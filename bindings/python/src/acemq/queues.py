@@ -10,7 +10,7 @@ from acemq.errors import InvalidArgument, checked, made, take_error
 from acemq.interrupt import interruptible
 from acemq.message import Message
 from acemq.options import Options, sized
-from acemq.topology import Plan, Topology
+from acemq.topology import Plan, Topology, checked_topology
 from acemq.values import Duration, integer, milliseconds, text
 
 _SOURCES = {"dead_letters": lib.ACEMQ_DEAD_LETTERS, "parked": lib.ACEMQ_PARKED_LETTERS}
@@ -248,11 +248,11 @@ class Queues:
     def apply(self, topology: Topology, *, timeout: Duration = 30) -> Plan:
         """Declares a topology. Raises Differs when something is there otherwise; its ``plan`` says all that differs,
         and the rest was declared all the same."""
-        return topology._carried_out(self._handle, lib.acemq_topology_apply, timeout)
+        return checked_topology(topology)._carried_out(self._handle, lib.acemq_topology_apply, timeout)
 
     def dry_run(self, topology: Topology, *, timeout: Duration = 30) -> Plan:
         """Compares a topology with the broker, and changes nothing."""
-        return topology._carried_out(self._handle, lib.acemq_topology_dry_run, timeout)
+        return checked_topology(topology)._carried_out(self._handle, lib.acemq_topology_dry_run, timeout)
 
     def declare(self, *queues: str, timeout: Duration = 30, **options: Any) -> Plan:
         """Declares durable queues, each with the place for its dead letters; the options are those of

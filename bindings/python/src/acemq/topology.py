@@ -72,6 +72,12 @@ def _planned(plan: Any, index: int) -> Planned:
     )
 
 
+def checked_topology(topology: Any) -> "Topology":
+    if not isinstance(topology, Topology):
+        raise InvalidArgument(f"topology must be a Topology, not {type(topology).__name__}", field="topology")
+    return topology
+
+
 class Topology:
     """A topology being built. What is wrong with it, validating or applying it raises."""
 
