@@ -205,7 +205,9 @@ static void wake_receiver(ace_receiver *receiver)
 void ace_consumer_begin(ace_consumer *consumer)
 {
     consumer->inbox.receiver = (ace_receiver){.waits = receiver_waits, .wake = wake_receiver};
-    ace_inbox_attach(&consumer->inbox, consumer->loop);
+    if (consumer->loop != ace_link_loop(consumer->publishing)) { /* a sender may have its turns */
+        ace_inbox_attach(&consumer->inbox, consumer->loop);
+    }
     ace_error *error = NULL;
     ace_code code = ace_inbox_begin(&consumer->inbox, &error);
     ace_consumer_staff(consumer, code, error);

@@ -56,7 +56,9 @@ ace_code ace_inbox_begin(ace_inbox *inbox, ace_error **error);
 ace_code ace_inbox_put(ace_inbox *inbox, ace_delivery *delivery, ace_error **error);
 ace_code ace_inbox_staff(ace_inbox *inbox, ace_error **error);
 
-/* The loop: whose turns bring what it is given, from here on; `receiver` has its two functions. */
+/* The loop: whose turns bring what it is given, from here on; `receiver` has its two functions.
+ * Nobody but receivers may be lent its turns: at their end only a receiver is told what they
+ * brought. Not attached, it tells at once. */
 void ace_inbox_attach(ace_inbox *inbox, ace_loop *loop);
 void ace_inbox_detach(ace_inbox *inbox); /* again is fine */
 /* What these do under the lock. */
