@@ -5,6 +5,7 @@
 #include "contract/limits.h"
 #include "contract/table_rules.h"
 
+#include <float.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -287,13 +288,17 @@ static ace_code read_number_kind(bool single, const json_t *json, const place *a
     if (!json_is_number(json)) {
         return expected(at, "a number");
     }
-    if (single) {
-        out->kind = AMQP_FIELD_KIND_F32;
-        out->value.f32 = (float)json_number_value(json);
-    } else {
+    double number = json_number_value(json);
+    if (!single) {
         out->kind = AMQP_FIELD_KIND_F64;
-        out->value.f64 = json_number_value(json);
+        out->value.f64 = number;
+        return ACE_OK;
     }
+    if (number < -(double)FLT_MAX || number > (double)FLT_MAX) {
+        return expected(at, "a number that a float holds, below 3.4e38");
+    }
+    out->kind = AMQP_FIELD_KIND_F32;
+    out->value.f32 = (float)number;
     return ACE_OK;
 }
 
