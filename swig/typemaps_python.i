@@ -5,6 +5,9 @@
 #include "waiting.h"
 %}
 
+/* The comments of the headers are the docstrings; the @ of an address in them is no command of Doxygen's. */
+%feature("doxygen:alias:host") "@host";
+
 /* --- errors --- */
 
 %fragment("acemq_exception", "header") {
