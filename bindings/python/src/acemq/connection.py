@@ -189,11 +189,15 @@ class Connection(Queues):
 
     def _ended(self, failure: Optional[BaseException]) -> None:
         """A handler raised what ends the process, or a consumer ended by itself. Who runs or closes learns it without a
-        signal, and so does who was interrupted by the first of several."""
+        signal, and so does who was interrupted by the first of several. The end of a consumer interrupts nobody, and
+        so stands back behind an exit that comes later."""
+        exits = not isinstance(failure, Exception)
         with self._failing:
-            first, self._failure = self._failure is None, self._failure or failure
+            first = self._failure is None or (exits and isinstance(self._failure, Exception))
+            if first:
+                self._failure = failure
         self._messages.put(failure)
-        if first and not isinstance(failure, Exception) and not (self._runs or self._ran or self._closed):
+        if first and exits and not (self._runs or self._ran or self._closed):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
     def start(self) -> None:
