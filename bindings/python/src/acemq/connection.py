@@ -176,6 +176,7 @@ class Connection(Queues):
 
     def _begin(self, registered: _Registered) -> Source:
         checked_handler(registered.handler)
+        self._ran = False
         source = registered.kind(self, registered.queue, **registered.options)
         self._running.append(source)
         source._start(registered.handler, self._ended)
@@ -204,7 +205,6 @@ class Connection(Queues):
         """Begins with the handlers that were registered, and returns. ``sys.exit`` in a handler then interrupts the
         main thread, and the end of the ``with`` raises it."""
         self._started = True
-        self._ran = False
         registered, self._registered = self._registered, []
         for one in registered:
             self._begin(one)
