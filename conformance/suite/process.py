@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Longer than any timeout of a driver's own: 10 s by default, and a consumer has its `until` and drains at its end.
 ANSWER_LIMIT_S = 45
 START_LIMIT_S = 60
-BUILD_LIMIT_S = 240
+BUILD_LIMIT_S = 400
 END_LIMIT_S = 10
 
 
