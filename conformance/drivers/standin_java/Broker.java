@@ -38,6 +38,7 @@ final class Broker implements AutoCloseable {
         // To this client a path of / alone is the vhost without a name.
         factory.setUri(url.replaceFirst("(?<=[^/])/$", ""));
         factory.setConnectionTimeout(timeout);
+        factory.setHandshakeTimeout(2 * timeout); // of which each answer has half
         factory.setAutomaticRecoveryEnabled(false);
         connection = factory.newConnection();
         publishing = connection.createChannel();

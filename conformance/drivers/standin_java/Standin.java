@@ -255,7 +255,8 @@ final class Standin {
     }
 
     private static JsonObject error(String name, Throwable failure) {
-        JsonObject error = one("message", String.valueOf(failure.getMessage()));
+        String message = failure.getMessage();
+        JsonObject error = one("message", message == null ? failure.toString() : message); // a timeout has none
         error.addProperty("name", name);
         return one("error", error);
     }
