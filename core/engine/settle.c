@@ -114,13 +114,13 @@ static void acknowledge(ace_consumer *consumer, uint64_t tag)
 {
     ace_acks *acks = &consumer->acks;
     if (acks->count == ACE_ACKS_MOST) {
-        ace_settle_flush(consumer);
-    }
-    if (acks->count == ACE_ACKS_MOST) {
         return; /* memory is gone: this one the broker gives again */
     }
+    /* Before any flush: what is neither unsettled nor pending is taken for acknowledged. */
     acks->tags[acks->count++] = tag;
-    if (!can_wait(consumer)) {
+    if (acks->count == ACE_ACKS_MOST) {
+        ace_settle_flush(consumer);
+    } else if (!can_wait(consumer)) {
         ace_loop_defer(consumer->loop, &acks->deferral);
     } else if (!ace_timer_is_set(&acks->timer)) {
         ace_consumer_timer(consumer, &acks->timer, ACE_ACKS_DELAY);

@@ -114,6 +114,41 @@ START_TEST(acks_of_a_quarter_of_the_window_wait_no_longer)
 }
 END_TEST
 
+START_TEST(no_tag_is_acknowledged_twice_where_as_many_are_pending_as_there_is_room_for)
+{
+    enum { ALL = ACE_ACKS_MOST + 2 };
+    consumer_peer peer;
+    consumer_peer *p = &peer;
+    ace_delivery *d[ALL];
+    peer_begin(p);
+    ace_consumer_options options = peer_options(NULL, NULL);
+    options.prefetch = 8 * ACE_ACKS_MOST;
+    ace_consumer *consumer = peer_consume(p, &options);
+    PEER_SET(to_deliver, ALL);
+    take(consumer, d, ALL);
+    for (int i = 1; i <= ACE_ACKS_MOST; i++) {
+        accept_one(d[i]);
+    }
+    accept_one(d[0]); /* below all that are pending */
+    AWAIT(counted(consumer).acknowledged == ALL - 1);
+    settle_down();
+    pass(p, ACE_ACKS_DELAY);
+    AWAIT(PEER(p->settled_count) == ALL - 1);
+    bool seen[ALL + 1] = {false};
+    for (int i = 0; i < ALL - 1; i++) {
+        settled_tag one = PEER(p->settled[i]);
+        ck_assert_int_eq(one.how, 'a');
+        ck_assert(!one.multiple);
+        ck_assert_uint_le(one.tag, ALL);
+        ck_assert_msg(!seen[one.tag], "tag %d went out twice", (int)one.tag);
+        seen[one.tag] = true;
+    }
+    ace_delivery_free(d[ALL - 1]);
+    ace_consumer_release(consumer);
+    peer_end(p);
+}
+END_TEST
+
 START_TEST(closing_flushes_what_was_held_back)
 {
     consumer_peer peer;
@@ -393,6 +428,8 @@ int main(void)
     tcase_add_test(tcase, acks_are_joined_where_nothing_below_is_unsettled_and_single_elsewhere);
     tcase_add_test(tcase, the_last_in_hand_waits_where_others_were_there_a_moment_ago);
     tcase_add_test(tcase, acks_of_a_quarter_of_the_window_wait_no_longer);
+    tcase_add_test(tcase,
+                   no_tag_is_acknowledged_twice_where_as_many_are_pending_as_there_is_room_for);
     tcase_add_test(tcase, closing_flushes_what_was_held_back);
     tcase_add_test(tcase, a_settle_from_before_a_reconnect_is_dropped_here);
     tcase_add_test(tcase, an_ack_held_back_when_the_channel_is_lost_does_not_go_out_on_the_next);
