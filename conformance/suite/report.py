@@ -24,7 +24,8 @@ class Report:
                 if (behaviour.name, kind.name) in self.verdicts}
 
     def counts(self):
-        results = [verdict.result for verdict in self.verdicts.values()]
+        with self.lock:
+            results = [verdict.result for verdict in self.verdicts.values()]
         return {result: results.count(result) for result in ("pass", "quirk", "fail")}
 
     def failed(self):

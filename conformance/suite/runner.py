@@ -93,16 +93,16 @@ class Runner:
         if self.is_over():
             self.report.add(behaviour, kind, judge.Verdict("fail", f"not played: the run has a limit of {self.limit:g} s", []))
             return
-        roles = {"this": kind, "libacemq": self.named["c"], "cli": self.named["cli"]}
-        quirk = quirks.of(behaviour)
-        recorder = self.recorders(self.url) if behaviour.records else None
         began = time.monotonic()
         try:
-            played = play.play_scenario(behaviour, roles, self.pool, self.url, recorder, (quirk or {}).get("instead"))
+            verdict = self.verdict_on(kind, behaviour, quirks.of(behaviour))
         except Exception:  # whatever goes wrong with one scenario, the others are played
-            self.report.add(behaviour, kind, judge.Verdict("fail", traceback.format_exc(), []))
-            return
-        finally:
-            if recorder:
-                recorder.close()
-        self.report.add(behaviour, kind, judge.judge(behaviour, played, quirk), time.monotonic() - began)
+            verdict = judge.Verdict("fail", traceback.format_exc(), [])
+        self.report.add(behaviour, kind, verdict, time.monotonic() - began)
+
+    def verdict_on(self, kind, behaviour, quirk):
+        roles = {"this": kind, "libacemq": self.named["c"], "cli": self.named["cli"]}
+        with contextlib.ExitStack() as opened:
+            recorder = opened.enter_context(contextlib.closing(self.recorders(self.url))) if behaviour.records else None
+            played = play.play_scenario(behaviour, roles, self.pool, self.url, recorder, (quirk or {}).get("instead"))
+        return judge.judge(behaviour, played, quirk)
