@@ -10,6 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "abi" / "include"
 BASELINE = ROOT / "abi" / "baseline"
 SIZES = BASELINE / "option-sizes.txt"
+CONSTANTS = "constants.txt"
 SIZES_TITLE = "# What sizeof was in each release: release, struct, bytes of a 64-bit build.\n"
 
 
@@ -57,24 +58,80 @@ def interface(folder):
 
 
 class Struct:
-    """A struct that begins with `size_t size`: its size, and (name, offset) of each field, in bytes."""
+    """A struct that begins with `size_t size`: its size, and (name, offset, type) of each field, in bytes."""
 
-    def __init__(self, element):
+    def __init__(self, element, types):
         self.name = element.get("name")
         self.size = int(element.get("size-in-bits")) // 8
-        self.fields = [(member.find("var-decl").get("name"), int(member.get("layout-offset-in-bits")) // 8)
-                       for member in element.findall("data-member")]
+        self.fields = []
+        for member in element.findall("data-member"):
+            field = member.find("var-decl")
+            self.fields.append((field.get("name"), int(member.get("layout-offset-in-bits")) // 8,
+                                spelled(types, field.get("type-id"))))
+
+
+def spelled(types, name):
+    """A type in words that two files of abidw share: the ids in them differ."""
+    element = types[name]
+
+    def inner(attribute="type-id"):
+        return spelled(types, element.get(attribute))
+
+    if element.tag == "typedef-decl":
+        return f"{element.get('name')}={inner()}"
+    if element.tag == "pointer-type-def":
+        return inner() + "*"
+    if element.tag == "qualified-type-def":
+        return inner() + "".join(f" {word}" for word in ("const", "volatile") if element.get(word) == "yes")
+    if element.tag == "function-type":
+        parameters = (spelled(types, part.get("type-id")) for part in element.findall("parameter"))
+        return f"{spelled(types, element.find('return').get('type-id'))}({', '.join(parameters)})"
+    if element.tag == "array-type-def":
+        return f"{inner()}[{element.get('size-in-bits')}]"
+    return element.get("name")
 
 
 def sized_structs(interface_file):
     """{name: Struct} of what may grow."""
     structs = {}
-    for element in xml.etree.ElementTree.parse(interface_file).iter("class-decl"):
+    tree = xml.etree.ElementTree.parse(interface_file)
+    types = {element.get("id"): element for element in tree.iter() if element.get("id")}
+    for element in tree.iter("class-decl"):
         if element.get("is-declaration-only") != "yes" and element.findall("data-member"):
-            struct = Struct(element)
-            if struct.fields[0] == ("size", 0) and struct.name.startswith("acemq_"):
+            struct = Struct(element, types)
+            if struct.fields[0][:2] == ("size", 0) and struct.name.startswith("acemq_"):
                 structs[struct.name] = struct
     return structs
+
+
+VALUES = """#include <acemq/acemq.h>
+#include <stdio.h>
+int main(void)
+{{
+{rows}    return 0;
+}}
+"""
+
+
+def constants(folder):
+    """{name: value, as C writes it} of every enumerator, and of every macro that stands for a value: what programs have
+    compiled in. abidw knows the enumerators of types that a function takes, and no others."""
+    umbrella = HEADERS / "acemq" / "acemq.h"
+    text = run("gcc", "-x", "c", f"-I{HEADERS}", "-E", "-P", umbrella)
+    names = [name for body in re.findall(r"\benum\b[^{};]*\{([^}]*)\}", text) for name in re.findall(r"\bACEMQ_\w+", body)]
+    macros = run("gcc", "-x", "c", f"-I{HEADERS}", "-E", "-dM", umbrella)
+    defined = dict(re.findall(r"^#define (ACEMQ_(?!VERSION|BEGIN|END|API)\w+) (?!\{)(\S.*)$", macros, re.M))
+    texts = {name: value for name, value in defined.items() if value.startswith('"')}
+    source, program = folder / "values.c", folder / "values"
+    rows = "".join(f'    printf("{name} %lld\\n", (long long){name});\n' for name in sorted({*names, *defined} - {*texts}))
+    source.write_text(VALUES.format(rows=rows), encoding="utf-8")
+    run("gcc", f"-I{HEADERS}", source, "-o", program)
+    return dict(line.split() for line in run(program).splitlines()) | texts
+
+
+def recorded_constants():
+    """{name: value} of the series."""
+    return dict(line.split(" ", 1) for line in (BASELINE / series() / CONSTANTS).read_text(encoding="utf-8").splitlines())
 
 
 def recorded_sizes():
