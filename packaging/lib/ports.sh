@@ -25,6 +25,14 @@ is_listened_on() {
     is_in_use "$1" 0A
 }
 
+# listens PROCESS PORT: the process itself does, whoever else might. To be asked as the user that it belongs to.
+listens() {
+    local wanted held
+    wanted=$(awk -v port="$(printf '%04X' "$2")" '$4 == "0A" && $2 ~ ":" port "$" { print "socket:[" $10 "]" }' /proc/net/tcp /proc/net/tcp6 2>/dev/null)
+    held=$(find "/proc/$1/fd" -lname 'socket:*' -printf '%l\n' 2>/dev/null)
+    [[ -n $wanted && -n $held ]] && grep -qxF "$wanted" <<<"$held"
+}
+
 # free_ports COUNT: as many ports, different ones, none in use and none ephemeral.
 free_ports() {
     local wanted=$1 low high first last used port chosen=' '
