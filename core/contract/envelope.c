@@ -23,20 +23,103 @@ const amqp_table_entry_t *ace_application_header_next(const amqp_table_t *header
     return NULL;
 }
 
-static ace_bytes text_of(const amqp_table_t *headers, const char *name)
+/* The headers that are read, by the lengths of their names. */
+typedef enum known_header {
+    KNOWN_ID,
+    KNOWN_TYPE,
+    KNOWN_ERROR,
+    KNOWN_CLAIM,
+    KNOWN_ROUTE,
+    KNOWN_ORIGIN,
+    KNOWN_REPLY_TO,
+    KNOWN_ATTEMPT,
+    KNOWN_VERSION,
+    KNOWN_ROUTE_ID,
+    KNOWN_CAUSATION,
+    KNOWN_REPLAYED_AT,
+    KNOWN_FIRST_SEEN,
+    KNOWN_REPLAY_COUNT,
+    KNOWN_CORRELATION,
+    KNOWN_REPLAYED_FROM,
+    KNOWN_ROUTE_POSITION,
+    KNOWN_COUNT, /* none of them */
+} known_header;
+
+typedef const amqp_field_value_t *known_values[KNOWN_COUNT]; /* NULL: absent */
+
+static known_header known_header_of(amqp_bytes_t name)
+{
+    static const struct {
+        size_t length;
+        const char *text;
+    } known[KNOWN_COUNT] = {
+        [KNOWN_ID] = {sizeof ACE_HEADER_ID - 1, ACE_HEADER_ID},
+        [KNOWN_TYPE] = {sizeof ACE_HEADER_TYPE - 1, ACE_HEADER_TYPE},
+        [KNOWN_ERROR] = {sizeof ACE_HEADER_ERROR - 1, ACE_HEADER_ERROR},
+        [KNOWN_CLAIM] = {sizeof ACE_HEADER_CLAIM - 1, ACE_HEADER_CLAIM},
+        [KNOWN_ROUTE] = {sizeof ACE_HEADER_ROUTE - 1, ACE_HEADER_ROUTE},
+        [KNOWN_ORIGIN] = {sizeof ACE_HEADER_ORIGIN - 1, ACE_HEADER_ORIGIN},
+        [KNOWN_REPLY_TO] = {sizeof ACE_HEADER_REPLY_TO - 1, ACE_HEADER_REPLY_TO},
+        [KNOWN_ATTEMPT] = {sizeof ACE_HEADER_ATTEMPT - 1, ACE_HEADER_ATTEMPT},
+        [KNOWN_VERSION] = {sizeof ACE_HEADER_VERSION - 1, ACE_HEADER_VERSION},
+        [KNOWN_ROUTE_ID] = {sizeof ACE_HEADER_ROUTE_ID - 1, ACE_HEADER_ROUTE_ID},
+        [KNOWN_CAUSATION] = {sizeof ACE_HEADER_CAUSATION - 1, ACE_HEADER_CAUSATION},
+        [KNOWN_REPLAYED_AT] = {sizeof ACE_HEADER_REPLAYED_AT - 1, ACE_HEADER_REPLAYED_AT},
+        [KNOWN_FIRST_SEEN] = {sizeof ACE_HEADER_FIRST_SEEN - 1, ACE_HEADER_FIRST_SEEN},
+        [KNOWN_REPLAY_COUNT] = {sizeof ACE_HEADER_REPLAY_COUNT - 1, ACE_HEADER_REPLAY_COUNT},
+        [KNOWN_CORRELATION] = {sizeof ACE_HEADER_CORRELATION - 1, ACE_HEADER_CORRELATION},
+        [KNOWN_REPLAYED_FROM] = {sizeof ACE_HEADER_REPLAYED_FROM - 1, ACE_HEADER_REPLAYED_FROM},
+        [KNOWN_ROUTE_POSITION] = {sizeof ACE_HEADER_ROUTE_POSITION - 1, ACE_HEADER_ROUTE_POSITION},
+    };
+    /* The first of that length; for a length that none has, one that does not have it either. */
+    static const uint8_t first[sizeof ACE_HEADER_ROUTE_POSITION] = {
+        [sizeof ACE_HEADER_TYPE - 1] = KNOWN_TYPE,
+        [sizeof ACE_HEADER_ERROR - 1] = KNOWN_ERROR,
+        [sizeof ACE_HEADER_ORIGIN - 1] = KNOWN_ORIGIN,
+        [sizeof ACE_HEADER_ATTEMPT - 1] = KNOWN_ATTEMPT,
+        [sizeof ACE_HEADER_ROUTE_ID - 1] = KNOWN_ROUTE_ID,
+        [sizeof ACE_HEADER_CAUSATION - 1] = KNOWN_CAUSATION,
+        [sizeof ACE_HEADER_FIRST_SEEN - 1] = KNOWN_FIRST_SEEN,
+        [sizeof ACE_HEADER_CORRELATION - 1] = KNOWN_CORRELATION,
+        [sizeof ACE_HEADER_ROUTE_POSITION - 1] = KNOWN_ROUTE_POSITION,
+    };
+    if (name.len >= sizeof first) {
+        return KNOWN_COUNT;
+    }
+    for (int i = first[name.len]; i < KNOWN_COUNT && known[i].length == name.len; i++) {
+        if (memcmp(known[i].text, name.bytes, name.len) == 0) {
+            return (known_header)i;
+        }
+    }
+    return KNOWN_COUNT;
+}
+
+/* Of two headers of one name the first counts. */
+static void find_known(const amqp_table_t *headers, known_values values)
+{
+    for (int i = 0; headers != NULL && i < headers->num_entries; i++) {
+        const amqp_table_entry_t *entry = &headers->entries[i];
+        known_header header = known_header_of(entry->key);
+        if (header != KNOWN_COUNT && values[header] == NULL) {
+            values[header] = &entry->value;
+        }
+    }
+}
+
+static ace_bytes text_of(const amqp_field_value_t *value)
 {
     ace_bytes text = {NULL, 0};
-    ace_value_text(ace_table_find(headers, name), &text);
+    ace_value_text(value, &text);
     return text;
 }
 
-static int32_t count_of(const amqp_table_t *headers, const char *name, int32_t least)
+static int32_t count_of(const amqp_field_value_t *value, int32_t least)
 {
-    int64_t value = least;
-    if (!ace_value_integer(ace_table_find(headers, name), least, INT32_MAX, &value)) {
+    int64_t count = least;
+    if (!ace_value_integer(value, least, INT32_MAX, &count)) {
         return least;
     }
-    return (int32_t)value;
+    return (int32_t)count;
 }
 
 static ace_bytes or_else(ace_bytes text, ace_bytes fallback)
@@ -77,10 +160,10 @@ static size_t split_route(ace_bytes text, ace_bytes *names)
     return count;
 }
 
-static ace_code read_route(const amqp_table_t *headers, ace_arena *arena, ace_envelope *envelope,
+static ace_code read_route(const known_values values, ace_arena *arena, ace_envelope *envelope,
                            ace_error **error)
 {
-    ace_bytes text = text_of(headers, ACE_HEADER_ROUTE);
+    ace_bytes text = text_of(values[KNOWN_ROUTE]);
     size_t count = split_route(text, NULL);
     if (count == 0) {
         return ACE_OK;
@@ -91,49 +174,55 @@ static ace_code read_route(const amqp_table_t *headers, ace_arena *arena, ace_en
     }
     envelope->route = names;
     envelope->route_length = split_route(text, names);
-    envelope->route_position = count_of(headers, ACE_HEADER_ROUTE_POSITION, 0);
-    envelope->route_id = text_of(headers, ACE_HEADER_ROUTE_ID);
+    envelope->route_position = count_of(values[KNOWN_ROUTE_POSITION], 0);
+    envelope->route_id = text_of(values[KNOWN_ROUTE_ID]);
     return ACE_OK;
 }
 
-static void read_identity(const ace_arrival *arrival, ace_envelope *envelope)
+/* What other headers and properties stand in for is looked at only when it is missing. */
+static void read_identity(const ace_arrival *arrival, const known_values values,
+                          ace_envelope *envelope)
 {
-    const amqp_table_t *headers = arrival->headers;
-    ace_bytes id = or_else(text_of(headers, ACE_HEADER_ID), readable(arrival->message_id));
+    ace_bytes id = text_of(values[KNOWN_ID]);
+    if (id.length == 0) {
+        id = readable(arrival->message_id);
+    }
     envelope->id_unstable = id.length == 0;
     envelope->id = or_else(id, arrival->fallback_id);
-    ace_bytes type = or_else(text_of(headers, ACE_HEADER_TYPE), readable(arrival->routing_key));
-    envelope->type = or_else(type, ace_bytes_of(default_type));
-    envelope->correlation = or_else(text_of(headers, ACE_HEADER_CORRELATION), envelope->id);
-    envelope->causation = text_of(headers, ACE_HEADER_CAUSATION);
-    envelope->origin = text_of(headers, ACE_HEADER_ORIGIN);
+    ace_bytes type = text_of(values[KNOWN_TYPE]);
+    if (type.length == 0) {
+        type = or_else(readable(arrival->routing_key), ace_bytes_of(default_type));
+    }
+    envelope->type = type;
+    envelope->correlation = or_else(text_of(values[KNOWN_CORRELATION]), envelope->id);
+    envelope->causation = text_of(values[KNOWN_CAUSATION]);
+    envelope->origin = text_of(values[KNOWN_ORIGIN]);
 }
 
-static void read_replay(const ace_arrival *arrival, ace_envelope *envelope)
+static void read_replay(const ace_arrival *arrival, const known_values values,
+                        ace_envelope *envelope)
 {
-    const amqp_table_t *headers = arrival->headers;
-    envelope->replayed_from = text_of(headers, ACE_HEADER_REPLAYED_FROM);
-    envelope->replayed_at_known = ace_value_replayed_at(
-        ace_table_find(headers, ACE_HEADER_REPLAYED_AT), &envelope->replayed_at);
-    envelope->replay_count = count_of(headers, ACE_HEADER_REPLAY_COUNT, 0);
-    envelope->reply_to =
-        or_else(text_of(headers, ACE_HEADER_REPLY_TO), readable(arrival->reply_to));
+    envelope->replayed_from = text_of(values[KNOWN_REPLAYED_FROM]);
+    envelope->replayed_at_known =
+        ace_value_replayed_at(values[KNOWN_REPLAYED_AT], &envelope->replayed_at);
+    envelope->replay_count = count_of(values[KNOWN_REPLAY_COUNT], 0);
+    envelope->reply_to = or_else(text_of(values[KNOWN_REPLY_TO]), readable(arrival->reply_to));
 }
 
 ace_code ace_envelope_read(const ace_arrival *arrival, ace_arena *arena, ace_envelope *envelope,
                            ace_error **error)
 {
-    const amqp_table_t *headers = arrival->headers;
+    known_values values = {NULL};
+    find_known(arrival->headers, values);
     ace_envelope_init(envelope);
-    read_identity(arrival, envelope);
-    read_replay(arrival, envelope);
-    envelope->version = count_of(headers, ACE_HEADER_VERSION, 1);
-    envelope->attempt = count_of(headers, ACE_HEADER_ATTEMPT, 1);
-    ace_value_integer(ace_table_find(headers, ACE_HEADER_FIRST_SEEN), 1, INT64_MAX,
-                      &envelope->first_seen);
-    envelope->error = text_of(headers, ACE_HEADER_ERROR);
-    envelope->claim = text_of(headers, ACE_HEADER_CLAIM);
-    return read_route(headers, arena, envelope, error);
+    read_identity(arrival, values, envelope);
+    read_replay(arrival, values, envelope);
+    envelope->version = count_of(values[KNOWN_VERSION], 1);
+    envelope->attempt = count_of(values[KNOWN_ATTEMPT], 1);
+    ace_value_integer(values[KNOWN_FIRST_SEEN], 1, INT64_MAX, &envelope->first_seen);
+    envelope->error = text_of(values[KNOWN_ERROR]);
+    envelope->claim = text_of(values[KNOWN_CLAIM]);
+    return read_route(values, arena, envelope, error);
 }
 
 void ace_envelope_complete(ace_envelope *envelope, ace_bytes routing_key, ace_bytes new_id,
