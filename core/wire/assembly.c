@@ -1,8 +1,9 @@
 #include "wire/assembly.h"
 
+#include "wire/big_endian.h"
 #include "wire/method.h"
-#include "wire/method_fields.h"
 #include "wire/property_fields.h"
+#include "wire/property_read.h"
 
 #include <stdalign.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ typedef struct record {
 
 /* Where the parts of a record's block lie. */
 typedef struct block_plan {
-    size_t decoded;
+    size_t decoded_method;
+    size_t decoded_properties;
     size_t method;
     size_t properties;
     size_t stripped;
@@ -113,8 +115,7 @@ static ace_code take_method(ace_assembly *assembly, const ace_frame *frame, ace_
     if (!ace_buffer_append(&assembly->heads, frame->payload.data, frame->payload.length)) {
         return ace_fail_memory(error);
     }
-    size_t decoded;
-    return ace_method_check(assembly->heads.data, assembly->heads.length, &decoded, error);
+    return ace_method_check(assembly->heads.data, assembly->heads.length, &assembly->method, error);
 }
 
 /* --- header --------------------------------------------------------------------------------- */
@@ -125,7 +126,7 @@ typedef struct heads {
     size_t method_length;
     uint8_t *list; /* property flags and list */
     size_t list_length;
-    size_t decoded; /* what both take from the pool */
+    ace_method_shape method_shape;
     ace_property_shape shape;
     ace_code code; /* of the properties */
     ace_error *fault;
@@ -143,14 +144,9 @@ static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads
     }
     parts->method = assembly->heads.data;
     parts->list = parts->method + parts->method_length;
-    size_t decoded;
-    ace_code code = ace_method_check(parts->method, parts->method_length, &decoded, error);
-    if (code != ACE_OK) {
-        return code;
-    }
+    parts->method_shape = assembly->method;
     parts->code =
         ace_properties_check(parts->list, parts->list_length, &parts->shape, &parts->fault);
-    parts->decoded = decoded + parts->shape.decoded;
     return ACE_OK;
 }
 
@@ -158,8 +154,9 @@ static block_plan plan_block(const heads *parts, uint64_t body_size)
 {
     block_plan plan;
     size_t aligned = alignof(max_align_t);
-    plan.decoded = (sizeof(record) + aligned - 1) / aligned * aligned;
-    plan.method = plan.decoded + parts->decoded;
+    plan.decoded_method = (sizeof(record) + aligned - 1) / aligned * aligned;
+    plan.decoded_properties = plan.decoded_method + parts->method_shape.decoded;
+    plan.method = plan.decoded_properties + parts->shape.decoded;
     plan.properties = plan.method + parts->method_length;
     plan.stripped = plan.properties + parts->list_length;
     plan.body = plan.stripped + (parts->code == ACE_OK ? 0 : parts->list_length);
@@ -167,46 +164,34 @@ static block_plan plan_block(const heads *parts, uint64_t body_size)
     return plan;
 }
 
-static ace_code decode_properties(record *owner, heads *parts, const block_plan *plan,
-                                  amqp_pool_t *pool, ace_error **error)
+/* Where the list lies that is read: without what could not be. */
+static uint8_t *readable_list(record *owner, const heads *parts, const block_plan *plan)
 {
-    uint8_t *list = (uint8_t *)owner + plan->properties;
-    size_t length = parts->list_length;
-    if (parts->code != ACE_OK) {
-        list = (uint8_t *)owner + plan->stripped;
-        memcpy(list, parts->list, length);
-        if (parts->shape.table_size > 0) {
-            length = ace_properties_strip_table(list, length, &parts->shape);
-        } else {
-            static const uint8_t no_flags[2] = {0, 0};
-            memcpy(list, no_flags, sizeof no_flags);
-            length = sizeof no_flags;
-        }
+    if (parts->code == ACE_OK) {
+        return (uint8_t *)owner + plan->properties;
     }
-    return ace_properties_decode_checked(list, length, pool, &owner->content.properties, error);
+    uint8_t *list = (uint8_t *)owner + plan->stripped;
+    memcpy(list, parts->list, parts->list_length);
+    if (parts->shape.table_size > 0) {
+        (void)ace_properties_strip_table(list, parts->list_length, &parts->shape);
+    } else {
+        ace_write_u16(list, 0);
+    }
+    return list;
 }
 
-static ace_code fill_record(record *owner, heads *parts, const block_plan *plan, ace_error **error)
+static void fill_record(record *owner, heads *parts, const block_plan *plan)
 {
     uint8_t *base = (uint8_t *)owner;
-    amqp_pool_t pool; /* hands out the room in the block, all of which was measured */
-    init_amqp_pool(&pool, parts->decoded);
-    pool.alloc_block = (char *)base + plan->decoded;
     memcpy(base + plan->method, parts->method, parts->method_length);
     memcpy(base + plan->properties, parts->list, parts->list_length);
     owner->content.properties_raw = (ace_bytes){base + plan->properties, parts->list_length};
     owner->content.fault = parts->fault;
     parts->fault = NULL;
-    ace_code code = ace_method_decode_checked(base + plan->method, parts->method_length, &pool,
-                                              &owner->content.method, error);
-    if (code == ACE_OK) {
-        code = decode_properties(owner, parts, plan, &pool, error);
-    }
-    if (code == ACE_OK && (pool.pages.num_blocks > 0 || pool.large_blocks.num_blocks > 0)) {
-        code = ace_fail(error, ACE_PROTOCOL, "a content took more to decode than was measured");
-    }
-    empty_amqp_pool(&pool);
-    return code;
+    ace_method_read(base + plan->method, parts->method_shape.layout, base + plan->decoded_method,
+                    &owner->content.method);
+    owner->content.properties =
+        ace_properties_read(readable_list(owner, parts, plan), base + plan->decoded_properties);
 }
 
 static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *parts,
@@ -214,11 +199,11 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
 {
     bool skips = assembly->body_size > assembly->body_kept;
     block_plan plan = plan_block(parts, skips ? 0 : assembly->body_size);
-    record *owner = calloc(1, plan.size);
+    record *owner = malloc(plan.size);
     if (owner == NULL) {
         return ace_fail_memory(error);
     }
-    owner->block_size = plan.size;
+    *owner = (record){.block_size = plan.size};
     owner->content.channel = channel;
     owner->content.body.data = no_body;
     owner->content.skipped = skips ? assembly->body_size : 0;
@@ -227,11 +212,7 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
         owner->content.body.data = (uint8_t *)owner + plan.body;
         assembly->body_capacity = (size_t)assembly->body_size;
     }
-    ace_code code = fill_record(owner, parts, &plan, error);
-    if (code != ACE_OK) {
-        ace_content_free(&owner->content);
-        return code;
-    }
+    fill_record(owner, parts, &plan);
     assembly->open = &owner->content;
     return ACE_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "wire/frame.h"
+#include "wire/method_fields.h"
 
 #include <amqp.h>
 #include <amqp_framing.h>
@@ -51,6 +52,7 @@ typedef struct ace_assembly { /* one for each channel; a part of its owner's rec
     uint64_t body_received; /* of them */
     size_t body_capacity;
     ace_buffer heads; /* the method's payload, while the header frame is awaited */
+    ace_method_shape method;
 } ace_assembly;
 
 /* `body_max` is in bytes: ACE_BODY_MAX_DEFAULT, or less. */

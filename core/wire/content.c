@@ -5,6 +5,7 @@
 #include "wire/method.h"
 #include "wire/pool.h"
 #include "wire/property_fields.h"
+#include "wire/property_read.h"
 #include "wire/property_write.h"
 #include "wire/table_measure.h"
 
@@ -164,11 +165,14 @@ ace_code ace_content_decode_header(ace_bytes payload, amqp_pool_t *pool, uint64_
     memcpy(list, payload.data + ACE_CONTENT_HEAD_SIZE, length);
     ace_property_shape shape;
     code = ace_properties_check(list, length, &shape, error);
-    if (code == ACE_OK) {
-        code = ace_properties_decode_checked(list, length, pool, properties, error);
+    if (code != ACE_OK) {
+        return code;
     }
-    if (code == ACE_OUT_OF_MEMORY) {
+    void *room = amqp_pool_alloc(pool, shape.decoded);
+    if (room == NULL) {
         ace_pool_drop_lost_page(pool);
+        return ace_fail_memory(error);
     }
-    return code;
+    *properties = ace_properties_read(list, room);
+    return ACE_OK;
 }

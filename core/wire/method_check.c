@@ -4,6 +4,7 @@
 #include "wire/table_check.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 typedef struct walk {
     const ace_method_layout *layout;
@@ -100,7 +101,8 @@ static ace_code begin(walk *at, ace_error **error)
     return ACE_OK;
 }
 
-ace_code ace_method_check(uint8_t *payload, size_t length, size_t *decoded, ace_error **error)
+ace_code ace_method_check(uint8_t *payload, size_t length, ace_method_shape *shape,
+                          ace_error **error)
 {
     walk at = {.payload = payload, .length = length};
     ace_code code = begin(&at, error);
@@ -116,7 +118,7 @@ ace_code ace_method_check(uint8_t *payload, size_t length, size_t *decoded, ace_
                         at.layout->name, length - at.offset);
     }
     if (code == ACE_OK) {
-        *decoded = at.decoded;
+        *shape = (ace_method_shape){at.layout, at.decoded};
     }
     return code;
 }
@@ -138,4 +140,59 @@ ace_code ace_method_decode_checked(uint8_t *payload, size_t length, amqp_pool_t 
     method->id = id;
     method->decoded = decoded;
     return ACE_OK;
+}
+
+static uint8_t *read_text(uint8_t *from, size_t prefix, void *member)
+{
+    amqp_bytes_t text = {prefix == 1 ? from[0] : ace_read_u32(from), from + prefix};
+    memcpy(member, &text, sizeof text);
+    return from + prefix + text.len;
+}
+
+static uint8_t *read_number(uint8_t *from, ace_method_field_kind kind, void *member)
+{
+    uint16_t two;
+    uint32_t four;
+    uint64_t eight;
+    switch (kind) {
+    case ACE_FIELD_SHORT:
+        two = ace_read_u16(from);
+        memcpy(member, &two, sizeof two);
+        return from + sizeof two;
+    case ACE_FIELD_LONG:
+        four = ace_read_u32(from);
+        memcpy(member, &four, sizeof four);
+        return from + sizeof four;
+    case ACE_FIELD_LONG_LONG:
+        eight = ace_read_u64(from);
+        memcpy(member, &eight, sizeof eight);
+        return from + sizeof eight;
+    default:
+        memcpy(member, from, 1);
+        return from + 1;
+    }
+}
+
+void ace_method_read(uint8_t *payload, const ace_method_layout *layout, void *room,
+                     amqp_method_t *method)
+{
+    uint8_t *from = payload + 4;
+    int bits = 0; /* taken from the octet before `from` */
+    for (int i = 0; i < layout->count; i++) {
+        const ace_method_field *field = &layout->fields[i];
+        uint8_t *member = (uint8_t *)room + field->offset;
+        if (field->kind == ACE_FIELD_BIT) {
+            from += bits % 8 == 0;
+            amqp_boolean_t bit = (from[-1] >> (bits++ % 8)) & 1;
+            memcpy(member, &bit, sizeof bit);
+            continue;
+        }
+        bits = 0;
+        if (field->kind == ACE_FIELD_SHORT_TEXT || field->kind == ACE_FIELD_LONG_TEXT) {
+            from = read_text(from, field->kind == ACE_FIELD_SHORT_TEXT ? 1 : 4, member);
+        } else {
+            from = read_number(from, field->kind, member);
+        }
+    }
+    *method = (amqp_method_t){layout->id, room};
 }

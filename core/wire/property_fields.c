@@ -122,43 +122,6 @@ ace_code ace_properties_check(uint8_t *data, size_t length, ace_property_shape *
     return at.table_code;
 }
 
-/* rabbitmq-c leaves absent properties as the pool's memory was, and that is not zero in a recycled
- * pool.
- */
-static void clear_absent(amqp_basic_properties_t *properties)
-{
-    static const size_t sizes[] = {
-        [ACE_PROPERTY_TEXT] = sizeof(amqp_bytes_t),
-        [ACE_PROPERTY_TABLE] = sizeof(amqp_table_t),
-        [ACE_PROPERTY_OCTET] = sizeof(uint8_t),
-        [ACE_PROPERTY_TIMESTAMP] = sizeof(uint64_t),
-    };
-    for (int i = 0; i < ACE_PROPERTY_COUNT; i++) {
-        const ace_property_field *field = &ace_property_fields[i];
-        if ((properties->_flags & field->flag) == 0) {
-            memset((uint8_t *)properties + field->offset, 0, sizes[field->kind]);
-        }
-    }
-}
-
-ace_code ace_properties_decode_checked(uint8_t *data, size_t length, amqp_pool_t *pool,
-                                       amqp_basic_properties_t **properties, ace_error **error)
-{
-    amqp_bytes_t list = {length, data};
-    void *decoded = NULL;
-    int status = amqp_decode_properties(AMQP_BASIC_CLASS, pool, list, &decoded);
-    if (status == AMQP_STATUS_NO_MEMORY) {
-        return ace_fail_memory(error);
-    }
-    if (status < 0) {
-        return ace_fail(error, ACE_PROTOCOL, "the properties do not decode: %s",
-                        amqp_error_string2(status));
-    }
-    *properties = decoded;
-    clear_absent(*properties);
-    return ACE_OK;
-}
-
 size_t ace_properties_strip_table(uint8_t *data, size_t length, const ace_property_shape *shape)
 {
     size_t after = shape->table_offset + shape->table_size;

@@ -31,7 +31,7 @@ extern const ace_property_field ace_property_fields[ACE_PROPERTY_COUNT];
 #define ACE_CONTENT_HEAD_SIZE 12u /* class, weight and body size, before flags and list */
 
 typedef struct ace_property_shape {
-    size_t decoded;      /* what decoding takes from a pool */
+    size_t decoded;      /* what ace_properties_read() takes */
     size_t table_offset; /* of the header table; 0: there is none */
     size_t table_size;
 } ace_property_shape;
@@ -41,11 +41,6 @@ typedef struct ace_property_shape {
  * sound. */
 ace_code ace_properties_check(uint8_t *data, size_t length, ace_property_shape *shape,
                               ace_error **error);
-
-/* Decodes a list that ace_properties_check() passed; the properties point into it and into the
- * pool. Absent ones are zero. */
-ace_code ace_properties_decode_checked(uint8_t *data, size_t length, amqp_pool_t *pool,
-                                       amqp_basic_properties_t **properties, ace_error **error);
 
 /* Takes the header table out of a list, in place. Returns the new length. */
 size_t ace_properties_strip_table(uint8_t *data, size_t length, const ace_property_shape *shape);

@@ -75,39 +75,20 @@ static ace_code read_name(walk *at, ace_error **error)
     return ACE_OK;
 }
 
-/* The bytes of a value of fixed size; -1 for the kinds that carry a length, -2 for unknown ones. */
-static int fixed_size(uint8_t kind)
-{
-    switch (kind) {
-    case AMQP_FIELD_KIND_VOID:
-        return 0;
-    case AMQP_FIELD_KIND_BOOLEAN:
-    case AMQP_FIELD_KIND_I8:
-    case AMQP_FIELD_KIND_U8:
-        return 1;
-    case AMQP_FIELD_KIND_I16:
-    case AMQP_FIELD_KIND_U16:
-        return 2;
-    case AMQP_FIELD_KIND_I32:
-    case AMQP_FIELD_KIND_U32:
-    case AMQP_FIELD_KIND_F32:
-        return 4;
-    case AMQP_FIELD_KIND_DECIMAL:
-        return 5;
-    case AMQP_FIELD_KIND_I64:
-    case AMQP_FIELD_KIND_U64:
-    case AMQP_FIELD_KIND_F64:
-    case AMQP_FIELD_KIND_TIMESTAMP:
-        return 8;
-    case AMQP_FIELD_KIND_UTF8:
-    case AMQP_FIELD_KIND_BYTES:
-    case AMQP_FIELD_KIND_ARRAY:
-    case AMQP_FIELD_KIND_TABLE:
-        return -1;
-    default:
-        return -2;
-    }
-}
+/* One more than the bytes of a value of fixed size; SIZED for the kinds that carry a length, 0 for
+ * unknown ones. */
+#define SIZED 255
+static const uint8_t sizes[256] = {
+    [AMQP_FIELD_KIND_VOID] = 1,      [AMQP_FIELD_KIND_BOOLEAN] = 2,
+    [AMQP_FIELD_KIND_I8] = 2,        [AMQP_FIELD_KIND_U8] = 2,
+    [AMQP_FIELD_KIND_I16] = 3,       [AMQP_FIELD_KIND_U16] = 3,
+    [AMQP_FIELD_KIND_I32] = 5,       [AMQP_FIELD_KIND_U32] = 5,
+    [AMQP_FIELD_KIND_F32] = 5,       [AMQP_FIELD_KIND_DECIMAL] = 6,
+    [AMQP_FIELD_KIND_I64] = 9,       [AMQP_FIELD_KIND_U64] = 9,
+    [AMQP_FIELD_KIND_F64] = 9,       [AMQP_FIELD_KIND_TIMESTAMP] = 9,
+    [AMQP_FIELD_KIND_UTF8] = SIZED,  [AMQP_FIELD_KIND_BYTES] = SIZED,
+    [AMQP_FIELD_KIND_ARRAY] = SIZED, [AMQP_FIELD_KIND_TABLE] = SIZED,
+};
 
 /* In both formats all exponent bits set means NaN or infinity. */
 static bool is_finite(uint8_t kind, const uint8_t *value)
@@ -150,6 +131,16 @@ static ace_code read_sized(walk *at, uint8_t kind, ace_error **error)
     return ACE_OK;
 }
 
+static ace_code fail_unknown(const walk *at, uint8_t kind, ace_error **error)
+{
+    char problem[48] = "has the unknown kind 0x";
+    static const char digits[] = "0123456789abcdef";
+    size_t end = strlen(problem);
+    problem[end] = digits[kind >> 4];
+    problem[end + 1] = digits[kind & 15];
+    return fail_at(at, ACE_PROTOCOL, problem, error);
+}
+
 static ace_code read_value(walk *at, ace_error **error)
 {
     if (bytes_left(at) == 0) {
@@ -161,19 +152,11 @@ static ace_code read_value(walk *at, ace_error **error)
     } else if (*kind == AMQP_FIELD_KIND_U64) {
         *kind = AMQP_FIELD_KIND_I64;
     }
-    int size = fixed_size(*kind);
-    if (size == -1) {
+    uint8_t size = sizes[*kind];
+    if (size == SIZED) {
         return read_sized(at, *kind, error);
     }
-    if (size >= 0) {
-        return read_fixed(at, *kind, (size_t)size, error);
-    }
-    char problem[48] = "has the unknown kind 0x";
-    static const char digits[] = "0123456789abcdef";
-    size_t end = strlen(problem);
-    problem[end] = digits[*kind >> 4];
-    problem[end + 1] = digits[*kind & 15];
-    return fail_at(at, ACE_PROTOCOL, problem, error);
+    return size > 0 ? read_fixed(at, *kind, size - 1u, error) : fail_unknown(at, *kind, error);
 }
 
 static ace_code read_entry(walk *at, ace_error **error)
@@ -207,7 +190,14 @@ ace_code ace_table_check(uint8_t *data, size_t length, const char *what, ace_tab
                         size, length - 4);
     }
     shape->bytes = size + 4;
-    walk at = {.data = data, .offset = 4, .what = what, .shape = shape};
+    walk at; /* most of it is levels, and most of them stay unused */
+    at.data = data;
+    at.offset = 4;
+    at.what = what;
+    at.shape = shape;
+    at.depth = 0;
+    at.name = NULL;
+    at.name_length = 0;
     ace_code code = push(&at, shape->bytes, true, error);
     while (code == ACE_OK && at.depth > 0) {
         if (bytes_left(&at) == 0) {
