@@ -57,6 +57,10 @@ void ace_channel_reopen(ace_channel *channel); /* does nothing when it is open o
 /* Of contents that arrive from here on, bodies of more bytes are passed over (`skipped`); at first
  * those over the settings' body limit. */
 void ace_channel_keep_bodies(ace_channel *channel, uint64_t largest);
+/* They have so much room for their owner (ace_content_room()); at first none. */
+void ace_channel_leave_room(ace_channel *channel, size_t room);
+/* In the place of ace_content_free(), for its memory to be used again. */
+void ace_channel_give_back(ace_channel *channel, ace_content *content);
 
 ace_link *ace_channel_link(const ace_channel *channel);
 bool ace_channel_is_open(const ace_channel *channel);

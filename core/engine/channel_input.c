@@ -230,6 +230,20 @@ void ace_channels_take(ace_link *link, const ace_frame *frame)
     }
 }
 
+void ace_channel_leave_room(ace_channel *channel, size_t room)
+{
+    ace_assembly_leave_room(&channel->assembly, room);
+}
+
+void ace_channel_give_back(ace_channel *channel, ace_content *content)
+{
+    if (channel->dead) {
+        ace_content_free(content);
+    } else {
+        ace_assembly_give_back(&channel->assembly, content);
+    }
+}
+
 /* The next channel that this round has not seen. Handlers may close and make channels meanwhile,
  * which is why the search begins anew each time. */
 static ace_channel *next_unvisited(ace_link *link)

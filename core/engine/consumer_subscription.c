@@ -328,7 +328,11 @@ static ace_code open_channel(ace_consumer *consumer, ace_error **error)
         .opened = opened, .lost = lost, .content = content_came, .method = method_came};
     ace_subscription *subscription = &consumer->subscription;
     subscription->channel = ace_channel_new(consumer->consuming, &handler, consumer, error);
-    return subscription->channel == NULL ? ACE_OUT_OF_MEMORY : ACE_OK;
+    if (subscription->channel == NULL) {
+        return ACE_OUT_OF_MEMORY;
+    }
+    ace_channel_leave_room(subscription->channel, sizeof(ace_delivery));
+    return ACE_OK;
 }
 
 void ace_subscription_open(ace_consumer *consumer)

@@ -89,11 +89,18 @@ ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_cons
     routing route = routing_of(content);
     size_t queue_length = consumer == NULL ? strlen(queue) : 0;
     size_t texts = queue_length + route.exchange.len + route.routing_key.len + 3;
-    ace_delivery *delivery = calloc(1, sizeof *delivery + texts);
+    /* The room has the method's length on top, of which both texts are a part. */
+    ace_delivery *delivery = consumer != NULL ? ace_content_room(content) : NULL;
+    bool is_within = delivery != NULL;
+    if (!is_within) {
+        delivery = malloc(sizeof *delivery + texts);
+    }
     if (delivery == NULL) {
         ace_content_free(content);
         return NULL;
     }
+    memset(delivery, 0, sizeof *delivery);
+    delivery->is_within = is_within;
     atomic_init(&delivery->references, 1);
     atomic_init(&delivery->settled, false);
     delivery->content = content;
@@ -187,7 +194,20 @@ void ace_delivery_drop_views(ace_delivery *delivery)
     delivery->views = NULL;
 }
 
-void ace_delivery_unref(ace_delivery *delivery)
+/* The memory of the delivery too, where it lies within. `channel` NULL: on any thread. */
+static void free_content(const ace_delivery *delivery, ace_channel *channel)
+{
+    if (delivery->origin != NULL) {
+        return;
+    }
+    if (channel == NULL) {
+        ace_content_free(delivery->content);
+    } else {
+        ace_channel_give_back(channel, delivery->content);
+    }
+}
+
+static void unref(ace_delivery *delivery, ace_channel *channel)
 {
     if (atomic_fetch_sub_explicit(&delivery->references, 1, memory_order_acq_rel) != 1) {
         return;
@@ -196,21 +216,30 @@ void ace_delivery_unref(ace_delivery *delivery)
     ace_claims_forget(delivery);
     ace_passage_leave(&delivery->passage, NULL, &(ace_passage_end){.after = false});
     ace_settlement_release(&delivery->settlement);
-    if (delivery->origin == NULL) {
-        ace_content_free(delivery->content);
-    }
     ace_arena_free(&delivery->arena);
     free(delivery->opened);
     free(delivery->reason);
     ace_delivery *origin = delivery->origin;
     ace_consumer *consumer = delivery->consumer;
-    free(delivery);
+    ace_delivery *separate = delivery->is_within ? NULL : delivery;
+    free_content(delivery, channel);
+    free(separate);
     if (origin != NULL) {
         ace_delivery_unref(origin);
     }
     if (consumer != NULL) {
         ace_consumer_unref(consumer);
     }
+}
+
+void ace_delivery_unref(ace_delivery *delivery)
+{
+    unref(delivery, NULL);
+}
+
+void ace_delivery_let_go(ace_delivery *delivery)
+{
+    unref(delivery, delivery->consumer->subscription.channel);
 }
 
 /* A reason ends in a header: what is not UTF-8 in it becomes question marks. */

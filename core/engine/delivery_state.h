@@ -55,6 +55,7 @@ struct acemq_delivery {
     atomic_bool settled;
     atomic_bool dropped;    /* its channel went first: the broker delivers it again */
     atomic_bool untaken;    /* its inbox counts it no more as taken */
+    bool is_within;         /* its memory is a part of the content's */
     bool pushed;            /* settled by what its handler returns */
     ace_happening judged;   /* by its handler, for a reviewer */
     bool exhausted;         /* its attempts are used up, whatever its envelope says */
@@ -115,6 +116,8 @@ ace_delivery *ace_delivery_keep(ace_delivery *delivery);
  * `verdict` and `reason`, `answered` then; the original has to be told no more. NULL: no memory. */
 ace_delivery *ace_delivery_view(ace_delivery *delivery);
 void ace_delivery_unref(ace_delivery *delivery); /* any thread */
+/* The same on the loop's thread, which uses its memory again. */
+void ace_delivery_let_go(ace_delivery *delivery);
 
 /* Made at the first call; NULL: no memory. Readers have a delivery that is constant to them, and
  * have it alone. */

@@ -55,7 +55,7 @@ static void complete(ace_delivery *delivery)
     if (consumer->stopping) {
         ace_inbox_stir(&consumer->inbox);
     }
-    ace_delivery_unref(delivery);
+    ace_delivery_let_go(delivery);
 }
 
 static uint64_t lowest_unsettled(const ace_consumer *consumer)
@@ -324,7 +324,7 @@ void ace_settle_judged(ace_task *task)
     } else {
         ace_watch_gone(delivery, "lost");
     }
-    ace_delivery_unref(delivery); /* the task's */
+    ace_delivery_let_go(delivery); /* the task's */
 }
 
 /* --- time --- */

@@ -16,12 +16,15 @@
 
 typedef struct record {
     ace_content content; /* first, so that one is the other */
-    size_t block_size;
+    size_t capacity;     /* of the block */
+    size_t block_size;   /* of it, what is filled; the room does not count */
+    bool has_room;
     size_t large_capacity; /* of a body that is an allocation of its own; 0: it is in the block */
 } record;
 
 /* Where the parts of a record's block lie. */
 typedef struct block_plan {
+    size_t room;
     size_t decoded_method;
     size_t decoded_properties;
     size_t method;
@@ -32,6 +35,11 @@ typedef struct block_plan {
 } block_plan;
 
 static const uint8_t no_body[1] = {0};
+
+static size_t align(size_t size)
+{
+    return (size + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+}
 
 static record *record_of(ace_content *content)
 {
@@ -44,17 +52,27 @@ static uint8_t *body_of(const record *owner)
     return (uint8_t *)owner->content.body.data;
 }
 
+static void release(record *owner)
+{
+    ace_error_free(owner->content.fault);
+    if (owner->large_capacity > 0) {
+        free(body_of(owner));
+    }
+}
+
 void ace_content_free(ace_content *content)
 {
     if (content == NULL) {
         return;
     }
+    release(record_of(content));
+    free(record_of(content));
+}
+
+void *ace_content_room(ace_content *content)
+{
     record *owner = record_of(content);
-    ace_error_free(content->fault);
-    if (owner->large_capacity > 0) {
-        free(body_of(owner));
-    }
-    free(owner);
+    return owner->has_room ? (uint8_t *)owner + align(sizeof *owner) : NULL;
 }
 
 size_t ace_content_memory(const ace_content *content)
@@ -86,13 +104,28 @@ void ace_assembly_keep(ace_assembly *assembly, uint64_t largest)
     assembly->body_kept = largest;
 }
 
+void ace_assembly_leave_room(ace_assembly *assembly, size_t room)
+{
+    assembly->room = room;
+}
+
+void ace_assembly_give_back(ace_assembly *assembly, ace_content *content)
+{
+    record *owner = record_of(content);
+    release(owner);
+    ace_blocks_give(&assembly->spare, owner, owner->capacity);
+}
+
 void ace_assembly_reset(ace_assembly *assembly)
 {
     ace_content_free(assembly->open);
     ace_buffer_free(&assembly->heads);
+    ace_blocks_free(&assembly->spare);
     uint64_t kept = assembly->body_kept;
+    size_t room = assembly->room;
     ace_assembly_init(assembly, assembly->body_max);
     assembly->body_kept = kept;
+    assembly->room = room;
 }
 
 bool ace_assembly_is_empty(const ace_assembly *assembly)
@@ -150,11 +183,12 @@ static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads
     return ACE_OK;
 }
 
-static block_plan plan_block(const heads *parts, uint64_t body_size)
+static block_plan plan_block(const ace_assembly *assembly, const heads *parts, uint64_t body_size)
 {
     block_plan plan;
-    size_t aligned = alignof(max_align_t);
-    plan.decoded_method = (sizeof(record) + aligned - 1) / aligned * aligned;
+    size_t room = assembly->room == 0 ? 0 : align(assembly->room + parts->method_length);
+    plan.room = align(sizeof(record));
+    plan.decoded_method = plan.room + room;
     plan.decoded_properties = plan.decoded_method + parts->method_shape.decoded;
     plan.method = plan.decoded_properties + parts->shape.decoded;
     plan.properties = plan.method + parts->method_length;
@@ -198,12 +232,15 @@ static ace_code open_content(ace_assembly *assembly, uint16_t channel, heads *pa
                              ace_error **error)
 {
     bool skips = assembly->body_size > assembly->body_kept;
-    block_plan plan = plan_block(parts, skips ? 0 : assembly->body_size);
-    record *owner = malloc(plan.size);
+    block_plan plan = plan_block(assembly, parts, skips ? 0 : assembly->body_size);
+    size_t capacity;
+    record *owner = ace_blocks_take(&assembly->spare, plan.size, &capacity);
     if (owner == NULL) {
         return ace_fail_memory(error);
     }
-    *owner = (record){.block_size = plan.size};
+    *owner = (record){.capacity = capacity,
+                      .block_size = plan.size - (plan.decoded_method - plan.room),
+                      .has_room = assembly->room > 0};
     owner->content.channel = channel;
     owner->content.body.data = no_body;
     owner->content.skipped = skips ? assembly->body_size : 0;

@@ -5,6 +5,7 @@
 #ifndef ACE_WIRE_ASSEMBLY_H
 #define ACE_WIRE_ASSEMBLY_H
 
+#include "base/blocks.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "wire/frame.h"
@@ -40,6 +41,11 @@ void ace_content_free(ace_content *content); /* NULL is fine */
 /* The memory it holds, the body included: what a limit by bytes counts. */
 size_t ace_content_memory(const ace_content *content);
 
+/* The room that its assembly left in the block for whoever owns the content, aligned for any type
+ * and not cleared: what ace_assembly_leave_room() said, and the length of the method. It goes with
+ * the content. NULL: none. */
+void *ace_content_room(ace_content *content);
+
 /* Whether its body is there. ACE_LIMIT "body has 300 bytes, the limit is 200", where it was passed
  * over for that limit. */
 ace_code ace_content_whole(const ace_content *content, uint64_t limit, ace_error **error);
@@ -53,12 +59,19 @@ typedef struct ace_assembly { /* one for each channel; a part of its owner's rec
     size_t body_capacity;
     ace_buffer heads; /* the method's payload, while the header frame is awaited */
     ace_method_shape method;
+    size_t room;
+    ace_blocks spare;
 } ace_assembly;
 
 /* `body_max` is in bytes: ACE_BODY_MAX_DEFAULT, or less. */
 void ace_assembly_init(ace_assembly *assembly, uint64_t body_max);
 /* From the next content on, bodies over this size are read and not kept; at first none are. */
 void ace_assembly_keep(ace_assembly *assembly, uint64_t largest);
+/* The room of every content from the next one on; at first there is none. */
+void ace_assembly_leave_room(ace_assembly *assembly, size_t room);
+/* In the place of ace_content_free(), on the thread of the assembly, whichever made it: its memory
+ * is used again. */
+void ace_assembly_give_back(ace_assembly *assembly, ace_content *content);
 /* Drops what is unfinished; ready for the next content. Also the way to free. */
 void ace_assembly_reset(ace_assembly *assembly);
 bool ace_assembly_is_empty(const ace_assembly *assembly); /* no content is under way */
