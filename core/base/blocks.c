@@ -5,7 +5,7 @@
 
 #define GRAIN      256
 #define LARGEST    8192
-#define KEPT_BYTES (256 * 1024)
+#define KEPT_BYTES (512 * 1024)
 
 /* Under AddressSanitizer nothing is kept, so that it sees what is used after its end. */
 #if defined(__SANITIZE_ADDRESS__)

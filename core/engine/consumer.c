@@ -244,7 +244,7 @@ void ace_consumer_arrival(ace_consumer *consumer, ace_content *content)
     delivery->task.run = ace_settle_judged;
     delivery->timer.fire = ace_settle_due;
     ace_list_append(&consumer->deliveries, &delivery->node);
-    atomic_fetch_add(&consumer->in_flight, 1);
+    ace_consumer_add(&consumer->in_flight, 1);
     ace_watch_arrived(delivery);
     note_oddities(consumer, delivery);
     if (!ace_window_admits(consumer, delivery)) {

@@ -283,12 +283,17 @@ ace_delivery *ace_inbox_take_first(ace_inbox *inbox)
     return delivery;
 }
 
-void ace_inbox_let_go(ace_inbox *inbox, ace_delivery *delivery)
+void ace_inbox_forget_held(ace_inbox *inbox, ace_delivery *delivery)
 {
-    ace_mutex_lock(&inbox->mutex);
     if (ace_list_contains_node(&delivery->held)) {
         ace_list_remove(&inbox->held, &delivery->held);
     }
+}
+
+void ace_inbox_let_go(ace_inbox *inbox, ace_delivery *delivery)
+{
+    ace_mutex_lock(&inbox->mutex);
+    ace_inbox_forget_held(inbox, delivery);
     ace_mutex_unlock(&inbox->mutex);
 }
 

@@ -80,6 +80,7 @@ bool ace_inbox_take_back(ace_inbox *inbox, const ace_delivery *delivery);
 ace_delivery *ace_inbox_take_first(ace_inbox *inbox);
 /* Its receiver is done with it. Again is fine. */
 void ace_inbox_let_go(ace_inbox *inbox, ace_delivery *delivery);
+void ace_inbox_forget_held(ace_inbox *inbox, ace_delivery *delivery); /* with the inbox locked */
 /* Adds what receivers hold and have not settled, or what was taken away from them. */
 void ace_inbox_list_held(ace_inbox *inbox, ace_work *work);
 

@@ -137,6 +137,13 @@ struct acemq_consumer {
     bool told_unreadable;    /* that a message's headers could not be read */
 };
 
+/* Adds to one of the counters that the loop's thread writes, and no other. */
+static inline void ace_consumer_add(atomic_uint_least64_t *counter, int64_t difference)
+{
+    uint64_t before = atomic_load_explicit(counter, memory_order_relaxed);
+    atomic_store_explicit(counter, before + (uint64_t)difference, memory_order_release);
+}
+
 /* Any thread. */
 void ace_consumer_health_of(const ace_consumer *consumer, ace_consumer_health *health);
 void ace_consumer_unref(ace_consumer *consumer);

@@ -276,7 +276,9 @@ ace_code ace_delivery_post(ace_delivery *delivery, const ace_receiver_verdict *v
                         "the delivery's channel is gone; the broker delivers it again");
     }
     delivery->verdict = *verdict;
-    delivery->verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
+    if (verdict->what == ACE_HAPPENED_FAILED) { /* may be too old by now */
+        delivery->verdict.wall = ace_clock_wall(ace_loop_clock(consumer->loop));
+    }
     ace_delivery_keep(delivery); /* the task's */
     if (!ace_loop_post_quietly(consumer->loop, &delivery->task)) {
         ace_watch_gone(delivery, "lost");

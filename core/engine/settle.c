@@ -10,6 +10,10 @@
 
 static void count(ace_consumer *consumer, unsigned counters)
 {
+    if (counters == ACE_COUNT_ACKNOWLEDGED) { /* nearly always */
+        ace_consumer_add(&consumer->acknowledged, 1);
+        return;
+    }
     const struct {
         unsigned flag;
         atomic_uint_least64_t *counter;
@@ -23,7 +27,7 @@ static void count(ace_consumer *consumer, unsigned counters)
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         if ((counters & all[i].flag) != 0) {
-            atomic_fetch_add(all[i].counter, 1);
+            ace_consumer_add(all[i].counter, 1);
         }
     }
 }
@@ -51,7 +55,7 @@ static void complete(ace_delivery *delivery)
     delivery->stage = ACE_DELIVERY_FINISHED;
     ace_list_remove(&consumer->deliveries, &delivery->node);
     ace_window_released(consumer, ace_content_memory(delivery->content));
-    atomic_fetch_sub(&consumer->in_flight, 1);
+    ace_consumer_add(&consumer->in_flight, -1);
     if (consumer->stopping) {
         ace_inbox_stir(&consumer->inbox);
     }
@@ -191,6 +195,7 @@ void ace_settle_drop(ace_delivery *delivery)
 static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlement *settlement)
 {
     ace_consumer *consumer = delivery->consumer;
+    bool may_wait = what == ACE_HAPPENED_FAILED; /* only then it matters for how long */
     ace_settlement_case happened = {
         .what = what,
         .policy = consumer->has_policy ? &consumer->policy : NULL,
@@ -202,7 +207,7 @@ static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlemen
         .repeats =
             what == ACE_HAPPENED_STORE_FAILED ? consumer->store_failures : consumer->requeues,
         .put_back_wait = consumer->claims.options.put_back_wait,
-        .unit = ace_random_unit(consumer->connection->settings.random),
+        .unit = may_wait ? ace_random_unit(consumer->connection->settings.random) : 0,
     };
     ace_code code = ace_settlement_decide(&happened, settlement, NULL);
     if (delivery->exhausted) {

@@ -9,34 +9,58 @@ const ace_consumer *ace_worker_consumer(void)
     return handling;
 }
 
-/* NULL when the thread should end. With the inbox locked. */
-static ace_delivery *next(ace_inbox *inbox)
+static bool may_take(const ace_inbox *inbox)
+{
+    return !inbox->closed && inbox->workers <= inbox->limit;
+}
+
+static void wait_for_more(ace_inbox *inbox)
 {
     int64_t deadline = ace_deadline_after(ACE_WORKER_IDLE);
     bool in_time = true;
-    while (!inbox->closed && inbox->workers <= inbox->limit && ace_list_empty(&inbox->ready) &&
-           in_time) {
+    while (in_time && may_take(inbox) && ace_list_empty(&inbox->ready)) {
         inbox->idle++;
         in_time = ace_inbox_wait(inbox, NULL, deadline);
         inbox->idle--;
     }
-    return inbox->closed || inbox->workers > inbox->limit ? NULL : ace_inbox_take_first(inbox);
+}
+
+/* What was handled is let go of under the same lock. Unlocked; or NULL, when the thread should end,
+ * and locked. */
+static ace_delivery *next_after(ace_inbox *inbox, ace_delivery *done)
+{
+    ace_mutex_lock(&inbox->mutex);
+    if (done != NULL) {
+        ace_inbox_forget_held(inbox, done);
+    }
+    if (done != NULL && !(may_take(inbox) && !ace_list_empty(&inbox->ready))) {
+        ace_mutex_unlock(&inbox->mutex);
+        ace_delivery_unref(done); /* now, since the next may be long in coming */
+        done = NULL;
+        ace_mutex_lock(&inbox->mutex);
+    }
+    if (may_take(inbox) && ace_list_empty(&inbox->ready)) {
+        wait_for_more(inbox);
+    }
+    ace_delivery *following = may_take(inbox) ? ace_inbox_take_first(inbox) : NULL;
+    if (following != NULL) {
+        ace_mutex_unlock(&inbox->mutex);
+        if (done != NULL) {
+            ace_delivery_unref(done);
+        }
+    }
+    return following;
 }
 
 static void work(void *user)
 {
     ace_consumer *consumer = user;
     ace_inbox *inbox = &consumer->inbox;
-    ace_mutex_lock(&inbox->mutex);
-    ace_delivery *delivery;
-    while ((delivery = next(inbox)) != NULL) {
-        ace_mutex_unlock(&inbox->mutex);
+    ace_delivery *delivery = NULL;
+    while ((delivery = next_after(inbox, delivery)) != NULL) {
         handling = consumer;
         ace_consumer_handle(consumer, delivery);
         handling = NULL;
-        ace_inbox_let_go(inbox, delivery);
-        ace_delivery_unref(delivery);
-        ace_mutex_lock(&inbox->mutex);
     }
     inbox->workers--;
     if (!ace_list_empty(&inbox->ready)) {
