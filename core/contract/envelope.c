@@ -109,17 +109,17 @@ static void find_known(const amqp_table_t *headers, known_values values)
 static ace_bytes text_of(const amqp_field_value_t *value)
 {
     ace_bytes text = {NULL, 0};
-    ace_value_text(value, &text);
+    if (value != NULL) { /* asked here, since most are absent */
+        ace_value_text(value, &text);
+    }
     return text;
 }
 
 static int32_t count_of(const amqp_field_value_t *value, int32_t least)
 {
     int64_t count = least;
-    if (!ace_value_integer(value, least, INT32_MAX, &count)) {
-        return least;
-    }
-    return (int32_t)count;
+    bool reads = value != NULL && ace_value_integer(value, least, INT32_MAX, &count);
+    return reads ? (int32_t)count : least;
 }
 
 static ace_bytes or_else(ace_bytes text, ace_bytes fallback)
@@ -130,7 +130,7 @@ static ace_bytes or_else(ace_bytes text, ace_bytes fallback)
 /* Of a property that is not UTF-8 nothing is taken: it would not read as text anywhere. */
 static ace_bytes readable(ace_bytes text)
 {
-    bool reads = ace_utf8_is_valid((const char *)text.data, text.length);
+    bool reads = text.length > 0 && ace_utf8_is_valid((const char *)text.data, text.length);
     return reads ? text : (ace_bytes){NULL, 0};
 }
 
@@ -164,7 +164,7 @@ static ace_code read_route(const known_values values, ace_arena *arena, ace_enve
                            ace_error **error)
 {
     ace_bytes text = text_of(values[KNOWN_ROUTE]);
-    size_t count = split_route(text, NULL);
+    size_t count = text.length == 0 ? 0 : split_route(text, NULL);
     if (count == 0) {
         return ACE_OK;
     }
@@ -204,6 +204,7 @@ static void read_replay(const ace_arrival *arrival, const known_values values,
 {
     envelope->replayed_from = text_of(values[KNOWN_REPLAYED_FROM]);
     envelope->replayed_at_known =
+        values[KNOWN_REPLAYED_AT] != NULL &&
         ace_value_replayed_at(values[KNOWN_REPLAYED_AT], &envelope->replayed_at);
     envelope->replay_count = count_of(values[KNOWN_REPLAY_COUNT], 0);
     envelope->reply_to = or_else(text_of(values[KNOWN_REPLY_TO]), readable(arrival->reply_to));

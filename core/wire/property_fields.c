@@ -83,10 +83,8 @@ static ace_code skip_field(walk *at, const ace_property_field *field, ace_error 
 static ace_code skip_list(walk *at, amqp_flags_t flags, ace_error **error)
 {
     ace_code code = ACE_OK;
-    for (int i = 0; code == ACE_OK && i < ACE_PROPERTY_COUNT; i++) {
-        if (flags & ace_property_fields[i].flag) {
-            code = skip_field(at, &ace_property_fields[i], error);
-        }
+    while (code == ACE_OK && flags != 0) {
+        code = skip_field(at, ace_property_next(&flags), error);
     }
     if (code == ACE_OK && at->offset != at->length) {
         code = ace_fail(error, ACE_PROTOCOL, "%zu bytes are left after the properties",

@@ -28,6 +28,14 @@ typedef struct ace_property_field {
 
 extern const ace_property_field ace_property_fields[ACE_PROPERTY_COUNT];
 
+/* That of the first flag, which is taken out of them. There is one, and none is unknown. */
+static inline const ace_property_field *ace_property_next(amqp_flags_t *flags)
+{
+    int first = __builtin_clz(*flags) - 16;
+    *flags &= ~(0x8000u >> first);
+    return &ace_property_fields[first];
+}
+
 #define ACE_CONTENT_HEAD_SIZE 12u /* class, weight and body size, before flags and list */
 
 typedef struct ace_property_shape {

@@ -159,11 +159,10 @@ amqp_basic_properties_t *ace_properties_read(uint8_t *list, void *room)
     memset(properties, 0, sizeof *properties);
     properties->_flags = ace_read_u16(list);
     uint8_t *from = list + 2;
-    for (int i = 0; i < ACE_PROPERTY_COUNT; i++) {
-        const ace_property_field *field = &ace_property_fields[i];
-        if ((properties->_flags & field->flag) != 0) {
-            from = read_field(from, field, (uint8_t *)properties + field->offset, &left);
-        }
+    amqp_flags_t flags = properties->_flags;
+    while (flags != 0) {
+        const ace_property_field *field = ace_property_next(&flags);
+        from = read_field(from, field, (uint8_t *)properties + field->offset, &left);
     }
     return properties;
 }

@@ -287,6 +287,76 @@ START_TEST(a_foreign_message_has_defaults_and_may_have_no_stable_id)
 }
 END_TEST
 
+static amqp_table_entry_t text_header(const char *name, const char *text)
+{
+    return (amqp_table_entry_t){
+        .key = amqp_cstring_bytes(name),
+        .value = {.kind = AMQP_FIELD_KIND_UTF8, .value.bytes = amqp_cstring_bytes(text)}};
+}
+
+static bool is_same(const ace_envelope *a, const ace_envelope *b)
+{
+    return ace_bytes_equal(a->id, b->id) && ace_bytes_equal(a->type, b->type) &&
+           ace_bytes_equal(a->correlation, b->correlation) &&
+           ace_bytes_equal(a->causation, b->causation) && ace_bytes_equal(a->origin, b->origin) &&
+           ace_bytes_equal(a->error, b->error) && ace_bytes_equal(a->claim, b->claim) &&
+           ace_bytes_equal(a->route_id, b->route_id) &&
+           ace_bytes_equal(a->replayed_from, b->replayed_from) &&
+           ace_bytes_equal(a->reply_to, b->reply_to) && a->version == b->version &&
+           a->attempt == b->attempt && a->first_seen == b->first_seen &&
+           a->route_length == b->route_length && a->route_position == b->route_position &&
+           a->replay_count == b->replay_count && a->replayed_at_known == b->replayed_at_known &&
+           a->id_unstable == b->id_unstable;
+}
+
+START_TEST(a_name_that_is_nearly_one_of_ours_is_none_of_ours)
+{
+    static const char *const names[] = {
+        ACE_HEADER_ID,          ACE_HEADER_TYPE,          ACE_HEADER_VERSION,
+        ACE_HEADER_CORRELATION, ACE_HEADER_ATTEMPT,       ACE_HEADER_FIRST_SEEN,
+        ACE_HEADER_ORIGIN,      ACE_HEADER_CAUSATION,     ACE_HEADER_ERROR,
+        ACE_HEADER_CLAIM,       ACE_HEADER_ROUTE,         ACE_HEADER_ROUTE_POSITION,
+        ACE_HEADER_ROUTE_ID,    ACE_HEADER_REPLAYED_FROM, ACE_HEADER_REPLAYED_AT,
+        ACE_HEADER_REPLY_TO,    ACE_HEADER_REPLAY_COUNT,
+    };
+    ace_arena arena = ACE_ARENA_INIT;
+    ace_envelope nothing = read_of(NULL, &arena);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char name[64];
+        size_t length = strlen(names[i]);
+        for (size_t at = 0; at <= length; at++) {
+            memcpy(name, names[i], length + 1);
+            memcpy(name + at, at == length ? "x" : "_", at == length ? 2 : 1);
+            amqp_table_entry_t entry = text_header(name, "7");
+            ace_envelope read = read_of(&(amqp_table_t){1, &entry}, &arena);
+            ck_assert_msg(is_same(&read, &nothing), "%s was read", name);
+        }
+        amqp_table_entry_t entry = text_header(names[i], "7");
+        ace_envelope read = read_of(&(amqp_table_t){1, &entry}, &arena);
+        bool alone = strncmp(names[i], ACE_HEADER_ROUTE "-", sizeof ACE_HEADER_ROUTE) != 0;
+        ck_assert_msg(is_same(&read, &nothing) != alone, "%s", names[i]);
+    }
+    amqp_table_entry_t unnamed = text_header("", "7");
+    unnamed.key.bytes = NULL;
+    ace_envelope read = read_of(&(amqp_table_t){1, &unnamed}, &arena);
+    ck_assert(is_same(&read, &nothing));
+    ace_arena_free(&arena);
+}
+END_TEST
+
+START_TEST(of_two_headers_of_one_name_the_first_counts)
+{
+    amqp_table_entry_t entries[] = {
+        text_header(ACE_HEADER_ID, "first"), text_header(ACE_HEADER_ATTEMPT, "no number"),
+        text_header(ACE_HEADER_ID, "second"), text_header(ACE_HEADER_ATTEMPT, "4")};
+    ace_arena arena = ACE_ARENA_INIT;
+    ace_envelope read = read_of(&(amqp_table_t){4, entries}, &arena);
+    is_text(read.id, "first");
+    ck_assert_int_eq(read.attempt, 1);
+    ace_arena_free(&arena);
+}
+END_TEST
+
 START_TEST(a_caused_message_carries_the_correlation_on)
 {
     ace_envelope parent;
@@ -361,6 +431,8 @@ int main(void)
     tcase_add_test(tests, replayed_at_reads_in_all_its_forms);
     tcase_add_test(tests, a_route_is_trimmed_and_written_again);
     tcase_add_test(tests, a_foreign_message_has_defaults_and_may_have_no_stable_id);
+    tcase_add_test(tests, a_name_that_is_nearly_one_of_ours_is_none_of_ours);
+    tcase_add_test(tests, of_two_headers_of_one_name_the_first_counts);
     tcase_add_test(tests, a_caused_message_carries_the_correlation_on);
     tcase_add_test(tests, any_headers_at_all_read_and_write_and_then_stay);
     return run_suite(suite);
