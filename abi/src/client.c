@@ -327,10 +327,10 @@ ace_code ace_cancel_check(const ace_cancel *cancel, ace_error **error)
 
 ace_code ace_connection_check(const ace_connection *connection, ace_error **error)
 {
-    ace_code code = ace_argument_present(connection, "connection", error);
-    return code == ACE_OK
-               ? ace_handle_check(&connection->handle, ACE_CONNECTION_MAGIC, "connection", error)
-               : code;
+    if (connection == NULL) {
+        return ace_argument_present(NULL, "connection", error);
+    }
+    return ace_handle_check(&connection->handle, ACE_CONNECTION_MAGIC, "connection", error);
 }
 
 ace_code ace_connection_check_known(const ace_connection *connection, ace_error **error)

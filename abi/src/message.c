@@ -21,7 +21,7 @@ void ace_body_release(ace_body *body)
 {
     if (body != NULL &&
         atomic_fetch_sub_explicit(&body->references, 1, memory_order_acq_rel) == 1) {
-        free(body);
+        free(body->block);
     }
 }
 
@@ -44,27 +44,25 @@ void ace_message_fail(acemq_message *message, ace_code code, const char *field, 
 
 static acemq_message *make(const void *data, size_t length, const char *content_type)
 {
-    acemq_message *message = calloc(1, sizeof *message);
+    size_t held = data == NULL ? 0 : length;
+    size_t head = sizeof(acemq_message) + sizeof(ace_body);
+    acemq_message *message = held > SIZE_MAX - head ? NULL : malloc(head + held);
     if (message == NULL) {
         return NULL;
     }
-    message->version = 1;
-    message->priority = -1;
-    message->expiration = -1;
-    message->timestamp = -1;
-    message->headers.refuses_reserved = true;
-    size_t held = data == NULL ? 0 : length;
-    message->body =
-        held > SIZE_MAX - sizeof *message->body ? NULL : malloc(sizeof *message->body + held);
-    if (message->body == NULL) {
-        free(message);
-        return NULL;
-    }
-    message->usual_type = content_type;
-    atomic_init(&message->body->references, 1);
-    message->body->length = held;
+    ace_body *body = (ace_body *)(message + 1);
+    *message = (acemq_message){.body = body,
+                               .headers.refuses_reserved = true,
+                               .usual_type = content_type,
+                               .version = 1,
+                               .priority = -1,
+                               .expiration = -1,
+                               .timestamp = -1};
+    atomic_init(&body->references, 1);
+    body->block = message;
+    body->length = held;
     if (held > 0) {
-        memcpy(message->body->data, data, held);
+        memcpy(body->data, data, held);
     }
     if (data == NULL && length > 0) {
         ace_message_fail(message, ACE_INVALID_ARGUMENT, "body", "is NULL and has a length");
@@ -159,13 +157,18 @@ void acemq_message_free(acemq_message *message)
         return;
     }
     for (size_t i = 0; i < ACE_TEXT_COUNT; i++) {
-        free(message->texts[i]);
+        if (message->texts[i] != NULL) {
+            free(message->texts[i]);
+        }
     }
     free(message->route);
     ace_table_release(&message->headers);
-    ace_body_release(message->body);
     ace_error_free(message->error);
-    free(message);
+    ace_body *body = message->body;
+    if (body->block != message) {
+        free(message);
+    }
+    ace_body_release(body);
 }
 
 acemq_status acemq_message_check(const acemq_message *message, acemq_error **error)
@@ -181,12 +184,13 @@ bool ace_message_set_text(acemq_message *message, ace_message_text which, const 
                           const char *text)
 {
     char *copy = NULL;
-    if (text != NULL && *text != '\0') {
-        if (!ace_utf8_is_valid(text, strlen(text))) {
+    ace_bytes given = ace_bytes_of(text);
+    if (given.length > 0) {
+        if (!ace_utf8_is_plain(text, given.length) && !ace_utf8_is_valid(text, given.length)) {
             ace_message_fail(message, ACE_INVALID_ARGUMENT, field, "is not UTF-8");
             return false;
         }
-        copy = strdup(text);
+        copy = ace_bytes_to_text(given);
         if (copy == NULL) {
             ace_message_fail(message, ACE_OUT_OF_MEMORY, field, "found no memory");
             return false;

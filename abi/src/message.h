@@ -14,6 +14,7 @@
  * without a copy of its bytes. */
 typedef struct ace_body {
     atomic_uint references;
+    void *block; /* what it lies in, freed with the last reference: the message it was made with */
     size_t length;
     uint8_t data[];
 } ace_body;

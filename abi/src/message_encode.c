@@ -7,9 +7,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#define USUAL_HEADERS 20 /* the envelope's, and some of the application's */
-
 static ace_name default_origin;
+static ace_bytes origin_bytes;
 static pthread_once_t origin_once = PTHREAD_ONCE_INIT;
 
 static void find_origin(void)
@@ -20,6 +19,7 @@ static void find_origin(void)
     }
     host[sizeof host - 1] = '\0';
     ace_origin_default(host, &default_origin);
+    origin_bytes = ace_bytes_of(default_origin.text);
 }
 
 static ace_bytes text_of(const acemq_message *message, ace_message_text which)
@@ -28,6 +28,11 @@ static ace_bytes text_of(const acemq_message *message, ace_message_text which)
         return ace_bytes_of(message->usual_type);
     }
     return ace_bytes_of(message->texts[which]);
+}
+
+static ace_bytes body_of(const acemq_message *message)
+{
+    return (ace_bytes){message->body->data, message->body->length};
 }
 
 static void fill_envelope(const acemq_message *message, ace_envelope *envelope)
@@ -49,23 +54,24 @@ void ace_message_envelope(const acemq_message *message, const char *routing_key,
                           int64_t now, char new_id[ACE_UUID_LENGTH + 1], ace_envelope *envelope)
 {
     fill_envelope(message, envelope);
-    new_id[0] = '\0';
+    ace_bytes drawn = {NULL, 0};
     if (envelope->id.length == 0) {
         ace_uuid_v4(random, new_id);
+        drawn = (ace_bytes){(const uint8_t *)new_id, ACE_UUID_LENGTH};
     }
     (void)pthread_once(&origin_once, find_origin);
-    ace_envelope_complete(envelope, ace_bytes_of(routing_key), ace_bytes_of(new_id),
-                          ace_bytes_of(default_origin.text), now);
+    ace_envelope_complete(envelope, ace_bytes_of(routing_key), drawn, origin_bytes, now);
 }
 
-/* `new_id` is room that must outlive the head, like the message. */
-static ace_code build_head(const acemq_message *message, const ace_connection *connection,
-                           const char *exchange, const char *routing_key,
-                           char new_id[ACE_UUID_LENGTH + 1], ace_head *head, ace_error **error)
+static ace_code encode_envelope(const acemq_message *message, const ace_connection *connection,
+                                const char *exchange, const char *routing_key, bool mandatory,
+                                ace_publish *publish, ace_error **error)
 {
     int64_t now = ace_clock_wall(connection->settings.clock);
+    char new_id[ACE_UUID_LENGTH + 1];
     ace_envelope envelope;
     ace_message_envelope(message, routing_key, connection->settings.random, now, new_id, &envelope);
+    envelope.texts_are_known = true; /* since they were set; the routing key is checked as a name */
     ace_publication publication = {.envelope = &envelope,
                                    .headers = &message->headers.table,
                                    .exchange = exchange,
@@ -75,9 +81,10 @@ static ace_code build_head(const acemq_message *message, const ace_connection *c
                                    .priority = message->priority,
                                    .expiration = message->expiration,
                                    .reply_to = text_of(message, ACE_TEXT_REPLY_TO),
-                                   .now = now,
-                                   .frame_max = 0}; /* which encoding looks at */
-    return ace_publication_build(&publication, head, error);
+                                   .now = now};
+    return ace_publish_encode_publication(publish, &publication, mandatory, body_of(message),
+                                          ace_link_frame_max(connection->publishing),
+                                          connection->settings.body_limit, error);
 }
 
 static void set_property(const acemq_message *message, ace_message_text which, amqp_flags_t flag,
@@ -126,38 +133,35 @@ static void fill_verbatim(const acemq_message *message, amqp_basic_properties_t 
     set_property(message, ACE_TEXT_APP_ID, AMQP_BASIC_APP_ID_FLAG, properties, &properties->app_id);
 }
 
+static ace_code encode_verbatim(const acemq_message *message, const ace_connection *connection,
+                                const char *exchange, const char *routing_key, bool mandatory,
+                                ace_publish *publish, ace_error **error)
+{
+    uint32_t frame_max = ace_link_frame_max(connection->publishing);
+    amqp_basic_properties_t properties;
+    fill_verbatim(message, &properties);
+    ace_code code = ace_properties_sendable(&properties, frame_max, error);
+    if (code == ACE_OK) {
+        code =
+            ace_publish_encode(publish, exchange, routing_key, mandatory, &properties,
+                               body_of(message), frame_max, connection->settings.body_limit, error);
+    }
+    return code;
+}
+
 ace_code ace_message_encode(const acemq_message *message, const ace_connection *connection,
                             const char *exchange, const char *routing_key, bool mandatory,
                             ace_publish *publish, ace_error **error)
 {
     ace_code code = (ace_code)acemq_message_check(message, error);
-    if (code != ACE_OK) {
-        return code;
-    }
-    code = ace_headers_check(&message->headers.table, &connection->settings.headers, error);
-    if (code != ACE_OK) {
-        return code;
-    }
-    ace_head head = ACE_HEAD_INIT;
-    amqp_table_entry_t room[USUAL_HEADERS];
-    ace_table_lend(&head.headers, room, USUAL_HEADERS);
-    char new_id[ACE_UUID_LENGTH + 1];
-    amqp_basic_properties_t verbatim;
-    const amqp_basic_properties_t *properties = &verbatim;
-    if (message->verbatim) {
-        fill_verbatim(message, &verbatim);
-        code =
-            ace_properties_sendable(&verbatim, ace_link_frame_max(connection->publishing), error);
-    } else {
-        code = build_head(message, connection, exchange, routing_key, new_id, &head, error);
-        properties = &head.properties;
-    }
     if (code == ACE_OK) {
-        ace_bytes body = {message->body->data, message->body->length};
-        code = ace_publish_encode(publish, exchange, routing_key, mandatory, properties, body,
-                                  ace_link_frame_max(connection->publishing),
-                                  connection->settings.body_limit, error);
+        code = ace_headers_check(&message->headers.table, &connection->settings.headers, error);
     }
-    ace_head_release(&head);
-    return code;
+    if (code != ACE_OK) {
+        return code;
+    }
+    return message->verbatim ? encode_verbatim(message, connection, exchange, routing_key,
+                                               mandatory, publish, error)
+                             : encode_envelope(message, connection, exchange, routing_key,
+                                               mandatory, publish, error);
 }

@@ -89,7 +89,7 @@ static bool copy_route(acemq_message *to, const acemq_message *from)
 
 acemq_message *ace_message_copy(const acemq_message *message)
 {
-    acemq_message *copy = calloc(1, sizeof *copy);
+    acemq_message *copy = malloc(sizeof *copy);
     if (copy == NULL) {
         return NULL;
     }

@@ -8,11 +8,8 @@
 
 #define SMALLEST_CAPACITY 64
 
-bool ace_buffer_reserve(ace_buffer *buffer, size_t extra)
+bool ace_buffer_grow(ace_buffer *buffer, size_t extra)
 {
-    if (extra <= buffer->capacity - buffer->length) {
-        return true;
-    }
     if (extra > SIZE_MAX - buffer->length) {
         return false;
     }
@@ -27,19 +24,6 @@ bool ace_buffer_reserve(ace_buffer *buffer, size_t extra)
     }
     buffer->data = data;
     buffer->capacity = capacity;
-    return true;
-}
-
-bool ace_buffer_append(ace_buffer *buffer, const void *data, size_t length)
-{
-    if (length == 0) {
-        return true;
-    }
-    if (!ace_buffer_reserve(buffer, length)) {
-        return false;
-    }
-    memcpy(buffer->data + buffer->length, data, length);
-    buffer->length += length;
     return true;
 }
 
@@ -66,17 +50,6 @@ bool ace_buffer_format(ace_buffer *buffer, const char *format, ...)
     }
     buffer->length += (size_t)length;
     return true;
-}
-
-uint8_t *ace_buffer_extend(ace_buffer *buffer, size_t length)
-{
-    /* At least one byte, so that NULL always means that memory is gone. */
-    if (!ace_buffer_reserve(buffer, length == 0 ? 1 : length)) {
-        return NULL;
-    }
-    uint8_t *added = buffer->data + buffer->length;
-    buffer->length += length;
-    return added;
 }
 
 void ace_buffer_consume(ace_buffer *buffer, size_t length)
@@ -112,12 +85,6 @@ char *ace_buffer_take_text(ace_buffer *buffer)
     char *text = (char *)buffer->data;
     *buffer = (ace_buffer)ACE_BUFFER_INIT;
     return text;
-}
-
-ace_bytes ace_bytes_of(const char *text)
-{
-    ace_bytes bytes = {(const uint8_t *)text, text == NULL ? 0 : strlen(text)};
-    return bytes;
 }
 
 bool ace_bytes_equal(ace_bytes a, ace_bytes b)

@@ -1,7 +1,5 @@
 #include "base/handle.h"
 
-#include "base/process.h"
-
 #include <unistd.h>
 
 void ace_handle_init(ace_handle *handle, uint32_t magic)
@@ -61,8 +59,8 @@ ace_code ace_handle_check_open_or_closed(const ace_handle *handle, uint32_t magi
     return ACE_OK;
 }
 
-ace_code ace_handle_check(const ace_handle *handle, uint32_t magic, const char *kind,
-                          ace_error **error)
+ace_code ace_handle_explain(const ace_handle *handle, uint32_t magic, const char *kind,
+                            ace_error **error)
 {
     ace_code code = ace_handle_check_open_or_closed(handle, magic, kind, error);
     if (code == ACE_OK && ace_handle_is_closed(handle)) {

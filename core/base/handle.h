@@ -10,6 +10,7 @@
 #define ACE_BASE_HANDLE_H
 
 #include "base/error.h"
+#include "base/process.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -39,8 +40,17 @@ bool ace_handle_is_foreign(const ace_handle *handle); /* made by another process
 
 /* ACE_OK when a call on the handle may go on. `kind` is its name in the messages, "consumer".
  * ACE_INVALID_ARGUMENT for NULL and for another magic, ACE_FORKED in a child, ACE_CLOSED. */
-ace_code ace_handle_check(const ace_handle *handle, uint32_t magic, const char *kind,
-                          ace_error **error);
+ace_code ace_handle_explain(const ace_handle *handle, uint32_t magic, const char *kind,
+                            ace_error **error); /* for ace_handle_check(), which is fast */
+
+static inline ace_code ace_handle_check(const ace_handle *handle, uint32_t magic, const char *kind,
+                                        ace_error **error)
+{
+    bool is_sound = handle != NULL && atomic_load(&handle->magic) == magic && handle->epoch != 0 &&
+                    handle->epoch == ace_process_epoch() && !atomic_load(&handle->closed);
+    return is_sound ? ACE_OK : ace_handle_explain(handle, magic, kind, error);
+}
+
 /* The same for calls that are fine on a closed handle, such as reading its name. */
 ace_code ace_handle_check_open_or_closed(const ace_handle *handle, uint32_t magic, const char *kind,
                                          ace_error **error);

@@ -10,7 +10,7 @@
 
 /* Lies in a page that is all zeros in a child, whichever way that was made: pthread_atfork() would
  * see only fork(3). */
-static _Atomic(atomic_uint_least64_t *) page;
+_Atomic(atomic_uint_least64_t *) ace_process_page;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void map_epoch(void)
@@ -24,7 +24,7 @@ static void map_epoch(void)
         (void)munmap(mapped, size);
         return;
     }
-    atomic_store(&page, mapped);
+    atomic_store(&ace_process_page, mapped);
 }
 
 static uint64_t draw(void)
@@ -41,13 +41,13 @@ static uint64_t draw(void)
 static atomic_uint_least64_t *find_page(void)
 {
     (void)pthread_once(&once, map_epoch);
-    return atomic_load(&page);
+    return atomic_load(&ace_process_page);
 }
 
-uint64_t ace_process_epoch(void)
+uint64_t ace_process_find_epoch(void)
 {
-    atomic_uint_least64_t *epoch = atomic_load_explicit(&page, memory_order_acquire);
-    if (epoch == NULL && (epoch = find_page()) == NULL) {
+    atomic_uint_least64_t *epoch = find_page();
+    if (epoch == NULL) {
         return 0;
     }
     uint64_t known = atomic_load_explicit(epoch, memory_order_relaxed);

@@ -67,21 +67,25 @@ static _Thread_local struct {
     uint64_t values[STORED];
 } store;
 
-static uint64_t from_the_store(void)
+static bool refill(uint64_t epoch)
+{
+    /* So few bytes come whole, or not at all. */
+    if (epoch == 0 ||
+        getrandom(store.values, sizeof store.values, 0) != (ssize_t)sizeof store.values) {
+        return false;
+    }
+    store.epoch = epoch;
+    store.left = STORED;
+    return true;
+}
+
+static void from_the_store(uint64_t *numbers, size_t count)
 {
     uint64_t epoch = ace_process_epoch();
-    if (epoch == 0) {
-        return from_the_kernel();
+    bool is_full = (store.left >= count && store.epoch == epoch && epoch != 0) || refill(epoch);
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = is_full ? store.values[--store.left] : from_the_kernel();
     }
-    if (store.left == 0 || store.epoch != epoch) {
-        /* So few bytes come whole, or not at all. */
-        if (getrandom(store.values, sizeof store.values, 0) != (ssize_t)sizeof store.values) {
-            return from_the_kernel();
-        }
-        store.epoch = epoch;
-        store.left = STORED;
-    }
-    return store.values[--store.left];
 }
 
 ace_random *ace_random_system(void)
@@ -113,14 +117,23 @@ void ace_random_free(ace_random *random)
     free(random);
 }
 
-uint64_t ace_random_next(ace_random *random)
+static void draw(ace_random *random, uint64_t *numbers, size_t count)
 {
     if (!random->is_seeded) {
-        return from_the_store();
+        from_the_store(numbers, count);
+        return;
     }
     ace_mutex_lock(&random->lock);
-    uint64_t value = split_mix(&random->state);
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = split_mix(&random->state);
+    }
     ace_mutex_unlock(&random->lock);
+}
+
+uint64_t ace_random_next(ace_random *random)
+{
+    uint64_t value;
+    draw(random, &value, 1);
     return value;
 }
 
@@ -146,7 +159,8 @@ static void write_hexadecimal(uint32_t number, char out[8])
 
 void ace_uuid_v4(ace_random *random, char out[ACE_UUID_LENGTH + 1])
 {
-    uint64_t halves[2] = {ace_random_next(random), ace_random_next(random)};
+    uint64_t halves[2];
+    draw(random, halves, 2);
     halves[0] = (halves[0] & ~UINT64_C(0xf000)) | UINT64_C(0x4000);
     halves[1] = (halves[1] & ~(UINT64_C(3) << 62)) | (UINT64_C(2) << 62);
     char digits[32];

@@ -21,6 +21,7 @@ typedef struct ace_envelope {
     size_t route_length;
     ace_bytes route_id;
     int32_t route_position; /* from 0; meaningful only with a route */
+    bool texts_are_known;   /* to be UTF-8, all but the id and the route */
     /* Read only: headers of the application that a replay or a request wrote. */
     int32_t replay_count;
     ace_bytes replayed_from;

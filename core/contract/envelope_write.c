@@ -219,7 +219,7 @@ ace_code ace_envelope_check(const ace_envelope *envelope, ace_error **error)
         return refuse(error, ACE_LIMIT, "route position", 0, "is below 0");
     }
     ace_code code = ace_name_check("message id", envelope->id, error);
-    if (code == ACE_OK) {
+    if (code == ACE_OK && !envelope->texts_are_known) {
         code = check_texts(envelope, error);
     }
     for (size_t i = 0; code == ACE_OK && i < envelope->route_length; i++) {

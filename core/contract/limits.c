@@ -1,12 +1,11 @@
 #include "contract/limits.h"
 
-#include "base/utf8.h"
 #include "contract/table.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-ace_code ace_name_check(const char *field, ace_bytes name, ace_error **error)
+ace_code ace_name_explain(const char *field, ace_bytes name, ace_error **error)
 {
     if (name.length > ACE_NAME_MAX) {
         ace_fail(error, ACE_LIMIT, "%s has %zu bytes, the limit is %d", field, name.length,

@@ -1,5 +1,6 @@
 #include "contract/names.h"
 
+#include "base/utf8.h"
 #include "contract/ladder.h"
 
 #include <inttypes.h>
@@ -99,7 +100,7 @@ bool ace_name_is_failure_queue(const char *queue)
 
 void ace_origin_default(const char *host, ace_name *out)
 {
-    bool known = host != NULL && host[0] != '\0';
+    bool known = host != NULL && host[0] != '\0' && ace_utf8_is_valid(host, strlen(host));
     snprintf(out->text, sizeof out->text, "acemq@%s", known ? host : "unknown");
 }
 

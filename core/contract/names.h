@@ -55,7 +55,7 @@ ace_code ace_base_name_check(const char *queue, const ace_policy *policy, ace_er
 /* Does the name end in ".dlq" or ".parked" with something before it. */
 bool ace_name_is_failure_queue(const char *queue);
 
-/* "acemq@<host>", "acemq@unknown" for NULL or "". Cut at 255 bytes. */
+/* "acemq@<host>", "acemq@unknown" for NULL, "" and what is not UTF-8. Cut at 255 bytes. */
 void ace_origin_default(const char *host, ace_name *out);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define ENVELOPE_HEADERS 12 /* that a publish may write */
 
-static ace_code check_names(const ace_publication *publication, ace_error **error)
+ace_code ace_publication_check(const ace_publication *publication, ace_error **error)
 {
     ace_code code = ace_name_check("exchange name", ace_bytes_of(publication->exchange), error);
     if (code == ACE_OK) {
@@ -93,7 +93,7 @@ static ace_code set_headers(const ace_publication *publication, ace_head *head, 
 
 static ace_code build(const ace_publication *publication, ace_head *head, ace_error **error)
 {
-    ace_code code = check_names(publication, error);
+    ace_code code = ace_publication_check(publication, error);
     if (code == ACE_OK) {
         code = set_headers(publication, head, error);
     }

@@ -19,6 +19,9 @@ typedef struct ace_publication {
     size_t frame_max; /* 0: no limit */
 } ace_publication;
 
+/* Names over 255 bytes, a priority over 255, and what ace_envelope_check() refuses. */
+ace_code ace_publication_check(const ace_publication *publication, ace_error **error);
+
 /* Fills `head`, or refuses the message whole, naming the field: names over 255 bytes, reserved
  * headers, values the wire cannot carry, headers that do not fit one frame. `head` is then empty.
  * It points into what the publication points to, which must live as long: only bytes made here are

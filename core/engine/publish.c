@@ -4,30 +4,36 @@
 #include "wire/big_endian.h"
 #include "wire/content.h"
 #include "wire/frame.h"
+#include "wire/plain_header.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define FRAME_HEAD   7   /* type, channel, size */
-#define METHOD_HEAD  4   /* class and method */
-#define CONTENT_HEAD 12  /* class, weight, body size */
-#define USUAL_SIZE   512 /* of both frames, taken at once */
+#define FRAME_HEAD    7   /* type, channel, size */
+#define METHOD_HEAD   4   /* class and method */
+#define CONTENT_HEAD  12  /* class, weight, body size */
+#define USUAL_SIZE    512 /* of both frames, taken at once */
+#define USUAL_HEADERS 20  /* the envelope's, and some of the application's */
+
+static ace_code check_body(ace_bytes body, uint64_t body_limit, ace_error **error)
+{
+    if (body.length <= body_limit) {
+        return ACE_OK;
+    }
+    ace_fail(error, ACE_LIMIT, "body has %zu bytes, the limit is %" PRIu64, body.length,
+             body_limit);
+    ace_error_field(error, "body", (long long)body_limit);
+    return ACE_LIMIT;
+}
 
 static ace_code check_arguments(const char *exchange, const char *routing_key,
-                                const amqp_basic_properties_t *properties, ace_bytes body,
-                                uint64_t body_limit, ace_error **error)
+                                const amqp_basic_properties_t *properties, ace_error **error)
 {
     if (exchange == NULL || routing_key == NULL || properties == NULL) {
         return ace_fail(error, ACE_INVALID_ARGUMENT, "%s is NULL",
                         exchange == NULL      ? "exchange"
                         : routing_key == NULL ? "routing key"
                                               : "properties");
-    }
-    if (body.length > body_limit) {
-        ace_code code = ace_fail(error, ACE_LIMIT, "body has %zu bytes, the limit is %" PRIu64,
-                                 body.length, body_limit);
-        ace_error_field(error, "body", (long long)body_limit);
-        return code;
     }
     return ACE_OK;
 }
@@ -53,9 +59,9 @@ static size_t length_after_id(const amqp_basic_properties_t *properties)
            text_length(properties, AMQP_BASIC_CLUSTER_ID_FLAG, properties->cluster_id);
 }
 
-/* Where the parts that tell one publish from another lie in the encoded frames. */
-static void locate_parts(ace_publish *publish, bool mandatory,
-                         const amqp_basic_properties_t *properties)
+/* Where the parts that tell one publish from another lie in the encoded frames: `id_length` bytes
+ * of a message id, and so many behind it. */
+static void locate_parts(ace_publish *publish, bool mandatory, size_t id_length, size_t after_id)
 {
     ace_outstanding *outstanding = &publish->outstanding;
     const uint8_t *method = publish->frames.data + FRAME_HEAD + METHOD_HEAD + 2; /* the ticket */
@@ -65,9 +71,8 @@ static void locate_parts(ace_publish *publish, bool mandatory,
     outstanding->exchange = short_string(method);
     outstanding->routing_key = short_string(method + 1 + outstanding->exchange.length);
     outstanding->properties = (ace_bytes){header, (size_t)(end - header)};
-    if ((properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0 && properties->message_id.len > 0) {
-        const uint8_t *id = end - length_after_id(properties) - properties->message_id.len;
-        outstanding->message_id = (ace_bytes){id, properties->message_id.len};
+    if (id_length > 0) {
+        outstanding->message_id = (ace_bytes){end - after_id - id_length, id_length};
     }
 }
 
@@ -114,35 +119,97 @@ static ace_code write_method(ace_buffer *frames, const char *exchange, const cha
     return ACE_OK;
 }
 
+static ace_code begin_frames(ace_publish *publish, const char *exchange, const char *routing_key,
+                             bool mandatory, size_t room, ace_error **error)
+{
+    ace_buffer_clear(&publish->frames);
+    if (!ace_buffer_reserve(&publish->frames, room)) {
+        return ace_fail_memory(error);
+    }
+    ace_code code = write_method(&publish->frames, exchange, routing_key, mandatory, error);
+    publish->header = publish->frames.length;
+    return code;
+}
+
+static void end_frames(ace_publish *publish, ace_bytes body)
+{
+    publish->heads = publish->frames.length;
+    publish->body = body;
+}
+
 ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const char *routing_key,
                             bool mandatory, const amqp_basic_properties_t *properties,
                             ace_bytes body, uint32_t frame_max, uint64_t body_limit,
                             ace_error **error)
 {
-    ace_code code = check_arguments(exchange, routing_key, properties, body, body_limit, error);
+    ace_code code = check_arguments(exchange, routing_key, properties, error);
+    if (code == ACE_OK) {
+        code = check_body(body, body_limit, error);
+    }
+    if (code == ACE_OK) {
+        code = begin_frames(publish, exchange, routing_key, mandatory, USUAL_SIZE, error);
+    }
+    if (code == ACE_OK) {
+        code = ace_content_write_header(&publish->frames, 0, properties, body.length, frame_max,
+                                        error);
+    }
     if (code != ACE_OK) {
         return code;
     }
-    ace_buffer_clear(&publish->frames);
-    if (!ace_buffer_reserve(&publish->frames, USUAL_SIZE)) {
-        return ace_fail_memory(error);
-    }
-    code = write_method(&publish->frames, exchange, routing_key, mandatory, error);
-    if (code != ACE_OK) {
-        return code;
-    }
-    publish->header = publish->frames.length;
-    code = ace_content_write_header(&publish->frames, 0, properties, body.length, frame_max, error);
-    if (code != ACE_OK) {
-        return code;
-    }
-    publish->heads = publish->frames.length;
-    publish->body = body;
-    locate_parts(publish, mandatory, properties);
+    end_frames(publish, body);
+    bool has_id = (properties->_flags & AMQP_BASIC_MESSAGE_ID_FLAG) != 0;
+    locate_parts(publish, mandatory, has_id ? properties->message_id.len : 0,
+                 length_after_id(properties));
     return ACE_OK;
 }
 
-bool ace_publish_keep_body(ace_publish *publish)
+static ace_code encode_built(ace_publish *publish, const ace_publication *publication,
+                             bool mandatory, ace_bytes body, uint32_t frame_max,
+                             uint64_t body_limit, ace_error **error)
+{
+    ace_head head = ACE_HEAD_INIT;
+    amqp_table_entry_t room[USUAL_HEADERS];
+    ace_table_lend(&head.headers, room, USUAL_HEADERS);
+    ace_code code = ace_publication_build(publication, &head, error);
+    if (code == ACE_OK) {
+        code = ace_publish_encode(publish, publication->exchange, publication->routing_key,
+                                  mandatory, &head.properties, body, frame_max, body_limit, error);
+    }
+    ace_head_release(&head);
+    return code;
+}
+
+ace_code ace_publish_encode_publication(ace_publish *publish, const ace_publication *publication,
+                                        bool mandatory, ace_bytes body, uint32_t frame_max,
+                                        uint64_t body_limit, ace_error **error)
+{
+    size_t size = ace_publication_is_plain(publication) ? ace_plain_header_size(publication) : 0;
+    if (size == 0 || size > ace_frame_payload_max(frame_max)) {
+        return encode_built(publish, publication, mandatory, body, frame_max, body_limit, error);
+    }
+    ace_code code = ace_publication_check(publication, error);
+    if (code == ACE_OK) {
+        code = check_body(body, body_limit, error);
+    }
+    if (code == ACE_OK) {
+        code = begin_frames(publish, publication->exchange, publication->routing_key, mandatory,
+                            USUAL_SIZE + size, error);
+    }
+    if (code != ACE_OK) {
+        return code;
+    }
+    uint8_t *to = ace_frame_begin(&publish->frames, ACE_FRAME_HEADER, 0, size);
+    if (to == NULL) {
+        return ace_fail_memory(error);
+    }
+    (void)ace_plain_header_write(to, publication, body.length);
+    end_frames(publish, body);
+    locate_parts(publish, mandatory, publication->envelope->id.length, 0);
+    return ACE_OK;
+}
+
+/* Makes room for so many bytes more, with which the frames may move. */
+static bool make_room(ace_publish *publish, size_t extra)
 {
     ace_outstanding *outstanding = &publish->outstanding;
     ace_bytes *parts[] = {&outstanding->exchange, &outstanding->routing_key,
@@ -153,16 +220,26 @@ bool ace_publish_keep_body(ace_publish *publish)
             offsets[i] = (size_t)(parts[i]->data - publish->frames.data);
         }
     }
-    if (!ace_buffer_append(&publish->frames, publish->body.data, publish->body.length)) {
+    if (!ace_buffer_reserve(&publish->frames, extra)) {
         return false;
     }
-    /* The buffer may have moved. */
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         if (parts[i]->data != NULL) {
             parts[i]->data = publish->frames.data + offsets[i];
         }
     }
-    publish->body.data = publish->frames.data + publish->heads;
+    return true;
+}
+
+bool ace_publish_keep_body(ace_publish *publish)
+{
+    ace_buffer *frames = &publish->frames;
+    size_t length = publish->body.length;
+    if (length > frames->capacity - frames->length && !make_room(publish, length)) {
+        return false;
+    }
+    (void)ace_buffer_append(frames, publish->body.data, length); /* cannot fail: there is room */
+    publish->body.data = frames->data + publish->heads;
     return true;
 }
 

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/timer.h"
+#include "contract/publish.h"
 #include "engine/cancel.h"
 #include "engine/confirms.h"
 #include "engine/link.h"
@@ -86,6 +87,11 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
                             bool mandatory, const amqp_basic_properties_t *properties,
                             ace_bytes body, uint32_t frame_max, uint64_t body_limit,
                             ace_error **error);
+/* The same of a publication, which is checked first: also what ace_publication_build() refuses. Its
+ * `frame_max` is not looked at. */
+ace_code ace_publish_encode_publication(ace_publish *publish, const ace_publication *publication,
+                                        bool mandatory, ace_bytes body, uint32_t frame_max,
+                                        uint64_t body_limit, ace_error **error);
 /* After encoding: the record takes a copy of the body. False: no memory, and nothing changed. */
 bool ace_publish_keep_body(ace_publish *publish);
 /* Of an encoded record, its body included: what counts against the queued limit. */

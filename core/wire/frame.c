@@ -262,6 +262,9 @@ size_t ace_frame_payload_max(uint32_t frame_max)
 uint64_t ace_frame_body_size(uint64_t body, uint32_t frame_max)
 {
     uint64_t largest = ace_frame_payload_max(frame_max);
+    if (body <= largest) { /* as nearly always, and without a division */
+        return body == 0 ? 0 : body + ACE_FRAME_OVERHEAD;
+    }
     uint64_t frames = body / largest + (body % largest != 0);
     return body + frames * ACE_FRAME_OVERHEAD;
 }
