@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from typing import Any, Callable, Dict, Optional, Union
+from typing import Any, Callable, Dict, Iterable, Optional, Tuple, Union
 
 from acemq import msgpack
 from acemq._library import ffi, lib
@@ -32,6 +32,8 @@ class Codec:
 
     #: the library's codec where that changes what encode() gives
     _wrapping: Any = None
+    #: the library has had `decode` called already when a message comes
+    _decodes_ahead: bool = True
     _kept: Any = None
     _user: Any = None
 
@@ -84,6 +86,8 @@ def acemq_py_decode(body: Any, content_type: Any, reason: Any, size: int, user: 
 class _Builtin(Codec):
     """A codec that the library checks bodies with, before they are decoded here."""
 
+    _decodes_ahead = False
+
     def __init__(self, name: str) -> None:
         self._name = name
         self._handle = lib.acemq_codec_builtin(name.encode())
@@ -99,14 +103,46 @@ class _Builtin(Codec):
         return f"acemq.{self._name.upper()}"
 
 
-_write_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
-_read_json = json.JSONDecoder().decode
+_json_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_json_decoder = json.JSONDecoder()
+
+
+def _json_writer() -> Callable[[Any, int], Iterable[str]]:
+    """JSONEncoder.encode() makes an encoder in C for each value; this keeps one, where Python has it."""
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda payload, depth: (_json_encoder.encode(payload),)
+    escape = json.encoder.encode_basestring  # type: ignore[attr-defined]
+    writer: Callable[[Any, int], Iterable[str]] = make(
+        None, _json_encoder.default, escape, None, ":", ",", False, False, False
+    )
+    return writer
+
+
+_json_pieces = _json_writer()
+_scan_json: Callable[[str, int], Tuple[Any, int]] = _json_decoder.scan_once  # type: ignore[attr-defined]
+
+
+def _read_json(text: str) -> Any:
+    """Blanks in front, and what is wrong, are for the decoder, which is slower."""
+    try:
+        payload, end = _scan_json(text, 0)
+    except StopIteration:
+        return _json_decoder.decode(text)
+    return payload if end == len(text) else _json_decoder.decode(text)
 
 
 class _Json(_Builtin):
     def encode(self, payload: Any) -> bytes:
         try:
-            return _write_json(payload).encode("utf-8")
+            return "".join(_json_pieces(payload, 0)).encode()
+        except (TypeError, ValueError, RecursionError):
+            return self._encode_checked(payload)
+
+    def _encode_checked(self, payload: Any) -> bytes:
+        """The encoder that is kept does not look for payloads that hold themselves, and says so less well."""
+        try:
+            return _json_encoder.encode(payload).encode()
         except (TypeError, ValueError, RecursionError) as failure:
             raise DecodeError(f"the payload has no JSON form: {failure}") from None
 
@@ -181,6 +217,7 @@ class _Wrapped(Codec):
     def __init__(self, inner: Codec, handle: Any) -> None:
         self._inner = inner
         self._wrapping = handle
+        self._decodes_ahead = inner._decodes_ahead
         self.content_type = to_text(lib.acemq_codec_content_type(handle))
 
     def _native(self) -> Any:

@@ -174,7 +174,7 @@ class Source:
     def _next(self, turn: Any, limit: int, piece: int, deadline: float) -> Message:
         while True:
             left = max(0, int((deadline - time.monotonic()) * 1000)) if limit != FOREVER else FOREVER
-            status = lib.acemq_py_next(turn, self._handle, self._kind, ffi.NULL, 0, min(piece, left))
+            status = lib.acemq_py_next(turn, self._handle, self._kind, min(piece, left))
             if status == 0:
                 return self._taken(turn)
             error = take_error(turn.error)
@@ -212,7 +212,7 @@ class Source:
         """The next message, without a thread: over the file descriptor."""
         turn = ffi.new("acemq_py_turn *")
         while True:
-            status = lib.acemq_py_next(turn, self._handle, self._kind, ffi.NULL, 0, 0)
+            status = lib.acemq_py_next(turn, self._handle, self._kind, 0)
             if status == 0:
                 return Message(turn.delivery, self._codec, turn.body, turn.length)
             error = take_error(turn.error)

@@ -135,6 +135,7 @@ class WrongThread(Error):
     """More threads than the object allows."""
 
     code = 9
+    name = "wrong_thread"
 
 
 class Settled(Error):

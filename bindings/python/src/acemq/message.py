@@ -39,7 +39,7 @@ class Message:
         self._packed: Any = None
         self._view = _buffer(address, length) if length else b""
         self._body = _UNSET
-        if taken.address is not None:
+        if codec._decodes_ahead:
             self._take_decoded(address)
 
     def _take_decoded(self, address: Any) -> None:

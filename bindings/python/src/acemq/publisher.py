@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections import deque
-from typing import TYPE_CHECKING, Any, Deque, Iterable, List, Optional, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Tuple, Union
 
 from acemq._library import ffi, lib
 from acemq.codec import BYTES, JSON, Codec, codec_for, codec_of
-from acemq.errors import Error, PublishError, checked, made, take_error
+from acemq.errors import Error, PublishError, WrongThread, checked, made, take_error
 from acemq.interrupt import SLICE, interruptible, on_main_thread
 from acemq.message import outgoing
 from acemq.options import Options
@@ -19,6 +17,11 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from acemq.connection import Connection
+
+_json = JSON.encode
+_JSON_TYPE, _BYTES_TYPE = JSON.content_type.encode(), BYTES.content_type.encode()
+_window_begin, _NULL = lib.acemq_py_window_begin, ffi.NULL
+_FULL, _NO_ROOM = lib.ACEMQ_PY_FULL, lib.ACEMQ_PY_NO_ROOM
 
 
 def _await_and_free(handle: Any) -> None:
@@ -53,8 +56,12 @@ class Receipt:
             let_go(self._connection, handle)
 
     def _end(self) -> None:
+        lib.acemq_receipt_free(self._release())
+
+    def _release(self) -> Any:
+        """The handle, which is the caller's from here on."""
         handle, self._handle = self._handle, None
-        lib.acemq_receipt_free(handle)
+        return handle
 
     @property
     def done(self) -> bool:
@@ -152,11 +159,15 @@ class Publisher:
     ) -> Receipt:
         """Publishes without waiting for the broker; the receipt tells how it ended. It waits only for room among the
         publishes that are under way at once."""
-        return Receipt(self._connection, self._begin(payload, routing_key, timeout, fields))
+        return self._begin(payload, routing_key, timeout, fields)
 
-    def _begin(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Any:
+    def _begin(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> Receipt:
         begin, size = self._prepared(payload, routing_key, timeout, fields)
-        return interruptible(begin) if self._may_wait(size) else begin()
+
+        def receipt() -> Receipt:
+            return Receipt(self._connection, begin())  # when Ctrl-C ends the wait, it lets go of the publish
+
+        return interruptible(receipt) if self._may_wait(size) else receipt()
 
     def _may_wait(self, size: int) -> bool:
         """Whether beginning a publish could wait for room: then the main thread must not do it itself."""
@@ -172,7 +183,7 @@ class Publisher:
         out, error = ffi.new("acemq_receipt **"), ffi.new("acemq_error **")
         if not fields and codec._wrapping is None:
             kind = codec.content_type.encode()
-            arguments: Tuple[Any, ...] = (ffi.from_buffer(body), len(body), kind, ffi.NULL, ffi.NULL)
+            arguments: Tuple[Any, ...] = (ffi.from_buffer(body), len(body), kind, ffi.NULL)
             call = lib.acemq_py_begin_plain
             sent: Any = None
         else:
@@ -234,17 +245,17 @@ class Window:
     of them, and raises BatchError when some did not end well. One thread at a time."""
 
     def __init__(self, publisher: Publisher, size: int) -> None:
-        self._receipts: Deque[Any] = deque()
+        self._native = ffi.new("acemq_py_window *")
         self._publisher = publisher
         self._connection = publisher._connection
         self._size = integer(size, "size", 1, 65535)
         self._piece = max(1, self._size // 4)
-        self._first = 0
+        self._has_codec = publisher._codec is not None
         self._failures: List[Tuple[int, Error]] = []
-        self._error = ffi.new("acemq_error **")
-        self._status = ffi.new("acemq_status *")
-        self._array = ffi.new("acemq_receipt *[]", self._piece)
-        self._out = ffi.new("acemq_receipt **")
+        self._receipts = ffi.new("acemq_receipt *[]", self._size)
+        self._native.publisher = publisher._handle
+        self._native.receipts = self._receipts
+        self._native.size = self._size
 
     def send(
         self,
@@ -252,70 +263,72 @@ class Window:
         *,
         routing_key: Optional[str] = None,
         timeout: Optional[Duration] = None,
+        type: Optional[str] = None,
         **fields: Any,
     ) -> None:
         """Publishes a message; waits only while the window is full. Raises what is wrong with this message, at once;
         how publishes ended is raised at the window's end."""
-        if len(self._receipts) >= self._size:
-            self._collect(self._piece)
-        if fields or timeout is not None or self._publisher._codec is not None:
-            self._receipts.append(self._publisher._begin(payload, routing_key, timeout, fields))
+        if fields or timeout is not None or self._has_codec:
+            self._send_apart(payload, routing_key, timeout, {"type": type, **fields})
             return
-        codec = BYTES if isinstance(payload, (bytes, bytearray, memoryview)) else JSON
-        body = codec.encode(payload)
-        key = text(routing_key, "routing_key")
-        if self._publisher._may_wait(len(body)):
-            interruptible(lambda: self._begin_plain(codec, body, key))
+        if isinstance(payload, (bytes, bytearray, memoryview)):
+            body, kind = bytes(payload), _BYTES_TYPE
         else:
-            self._begin_plain(codec, body, key)
+            body, kind = _json(payload), _JSON_TYPE
+        key = _NULL if routing_key is None else text(routing_key, "routing_key")
+        named = _NULL if type is None else text(type, "type")
+        status = _window_begin(self._native, key, body, len(body), kind, named)
+        if status == _FULL:
+            self._collect(self._piece)
+            status = _window_begin(self._native, key, body, len(body), kind, named)
+        if status == _NO_ROOM:
+            self._send_apart(payload, routing_key, timeout, {"type": type})
+        elif status != 0:
+            raise self._failure(status)
 
-    def _begin_plain(self, codec: Codec, body: bytes, key: Any) -> None:
-        status = lib.acemq_py_begin_plain(
-            self._publisher._handle,
-            key,
-            ffi.from_buffer(body),
-            len(body),
-            codec.content_type.encode(),
-            ffi.NULL,
-            ffi.NULL,
-            0,
-            self._out,
-            self._error,
-        )
+    def _send_apart(self, payload: Any, routing_key: Optional[str], timeout: Optional[Duration], fields: Any) -> None:
+        """What has more to it, or waits for room among the publishes of the whole client."""
+        if self._native.count >= self._size:
+            self._collect(self._piece)
+        receipt = self._publisher._begin(payload, routing_key, timeout, fields)
+        status = lib.acemq_py_window_add(self._native, receipt._handle)
         if status != 0:
-            raise take_error(self._error[0])
-        self._receipts.append(self._out[0])
+            raise self._failure(status)
+        receipt._release()
+
+    def _failure(self, status: int) -> Error:
+        if status == lib.ACEMQ_PY_BUSY:
+            return WrongThread("another thread is using this window")
+        return take_error(self._native.error)
 
     def _collect(self, count: int) -> None:
         """Waits for the oldest `count`."""
-        receipts, array, status = self._receipts, self._array, self._status
+        native = self._native
         piece = SLICE if on_main_thread() else FOREVER
-        while count > 0 and receipts:
-            asked = min(count, len(receipts), self._piece)
-            array[0:asked] = list(itertools.islice(receipts, asked))
-            ended = lib.acemq_py_collect(array, asked, piece, status, self._error)
-            for _ in range(ended):
-                receipts.popleft()
-            self._first += ended
-            count -= ended
-            if status[0] == lib.ACEMQ_E_TIMEOUT:
-                lib.acemq_error_free(self._error[0])
-            elif status[0] != 0:
-                self._failures.append((self._first, take_error(self._error[0])))
-                lib.acemq_receipt_free(receipts.popleft())
-                self._first += 1
-                count -= 1
+        goal = native.ended + min(count, native.count)
+        while native.ended < goal:
+            status = lib.acemq_py_window_collect(native, goal - native.ended, piece)
+            if status == lib.ACEMQ_E_TIMEOUT:
+                lib.acemq_error_free(native.error)
+            elif status == lib.ACEMQ_PY_BUSY:
+                raise self._failure(status)
+            elif status != 0:
+                self._failures.append((native.ended, self._failure(status)))
+                lib.acemq_receipt_free(lib.acemq_py_window_take(native))
 
     def flush(self) -> None:
         """Waits for all that is under way, and raises BatchError when some did not end well."""
-        self._collect(len(self._receipts))
+        self._collect(self._native.count)
         failures, self._failures = self._failures, []
         if failures:
-            raise BatchError(failures, self._first)
+            raise BatchError(failures, self._native.ended)
 
     def _drop(self) -> None:
-        while self._receipts:
-            let_go(self._connection, self._receipts.popleft())
+        while True:
+            receipt = lib.acemq_py_window_take(self._native)
+            if receipt == ffi.NULL:
+                return
+            let_go(self._connection, receipt)
 
     def __del__(self) -> None:
         self._drop()

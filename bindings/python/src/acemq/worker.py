@@ -143,20 +143,23 @@ class Workers:
         """The settling of a message that was accepted goes together with taking the next one."""
         source = self._source
         turn = ffi.new("acemq_py_turn *")
-        following, handle, kind, codec = lib.acemq_py_next, source._handle, source._kind, source._codec
-        settled: Any = ffi.NULL
+        following, accept_and_following = lib.acemq_py_next, lib.acemq_py_accept_and_next
+        handle, kind, codec = source._handle, source._kind, source._codec
+        accepted = False
         message: Any = None
         handler = self._handler
-        while not self._stopping or settled != ffi.NULL:
+        while not self._stopping or accepted:
             wait = 0 if self._stopping else FOREVER
-            status = following(turn, handle, kind, settled, 0, wait)
-            if turn.settle_error:
-                _settle_failed(message, take_error(turn.settle_error))
-            settled, message = ffi.NULL, None
+            status = (accept_and_following if accepted else following)(turn, handle, kind, wait)
             if status != 0:
-                if self._ends(status, take_error(turn.error)):
-                    return
-                continue
+                if turn.settled != 0:
+                    _settle_failed(message, take_error(turn.settle_error))
+                if turn.delivery == ffi.NULL:
+                    accepted, message = False, None
+                    if self._ends(status, take_error(turn.error)):
+                        return
+                    continue
+            accepted = False
             message = Message(turn.delivery, codec, turn.body, turn.length)
             try:
                 answer = handler(message)
@@ -168,8 +171,7 @@ class Workers:
                     raise
                 continue
             if not message._settled:
-                message._settled = True
-                settled = message._delivery
+                message._settled = accepted = True
 
     def _ends(self, status: int, error: Error) -> bool:
         """Whether this thread has nothing more to do."""
