@@ -228,6 +228,7 @@ void ace_loop_sleep(ace_loop *loop, int64_t deadline)
         uint64_t count;
         ssize_t got = read(loop->wake, &count, sizeof count);
         (void)got;
+        loop->dozes = false; /* as in lie_down() */
     }
 }
 

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define ROOM_PATIENCE 10 /* ms */
-#define COMPANY_FROM  16 /* publishes in hand, from which on one more is part of a stream */
+#define ROOM_PATIENCE 10  /* ms */
+#define WIDE_FROM     256 /* a window from which on three quarters of it keep any broker busy */
+#define WIDE_PATIENCE 100 /* ms, there */
+#define COMPANY_FROM  16  /* publishes in hand, from which on one more is part of a stream */
 
 /* A thread that waits until at most `limit` are in hand; on its stack. */
 typedef struct wanting {
@@ -364,9 +366,10 @@ ace_code ace_publisher_send_all(ace_publisher *publisher, ace_publish_lane lane,
 static ace_code wait_for_room(ace_publisher *publisher, size_t limit, size_t bytes,
                               int64_t deadline, ace_cancel *cancel, ace_error **error)
 {
-    int64_t soon = ace_deadline_after(ROOM_PATIENCE);
+    bool is_wide = limit >= WIDE_FROM;
+    int64_t soon = ace_deadline_after(is_wide ? WIDE_PATIENCE : ROOM_PATIENCE);
     if (limit >= 16 && soon < deadline) {
-        wanting much = {.limit = limit - limit / (limit >= 256 ? 4 : 8), .bytes = bytes};
+        wanting much = {.limit = limit - limit / (is_wide ? 4 : 8), .bytes = bytes};
         ace_code code = wait_for(publisher, &much, soon, cancel, error);
         if (code != ACE_TIMEOUT) {
             return code;
