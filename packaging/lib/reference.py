@@ -260,3 +260,19 @@ def described(function, types):
     for said in dict.fromkeys(ownership_of(function, types) or []):
         lines.append(f"@par Ownership\n{said}")
     return "\n".join(lines)
+
+
+NAME = re.compile(r"\b(acemq_[a-z]\w*|ACEMQ_[A-Z]\w*)([…*]?)")
+
+
+def unknown_names(path):
+    """(line, name) of what the comments of a header speak of and no header has; a name may be cut, as in acemq_delivery_*.
+    Metrics have names of their own, which only the comments of metrics.h have."""
+    known = {name for name, _ in NAME.findall(re.sub(r"/\*.*?\*/", "", all_headers(), flags=re.S))}
+    text = path.read_text(encoding="utf-8")
+    for comment in re.finditer(r"/\*.*?\*/", text, re.S):
+        for match in NAME.finditer(comment[0]):
+            name, cut = match.groups()
+            is_metric = path.name == "metrics.h" and re.search(r"_(total|seconds|attempts|in_flight)$", name)
+            if name not in known and not is_metric and not (cut and any(one.startswith(name) for one in known)):
+                yield text.count("\n", 0, comment.start() + match.start()) + 1, name
