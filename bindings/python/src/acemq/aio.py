@@ -23,6 +23,7 @@ from acemq.codec import codec_for
 from acemq.connection import Connection, Health
 from acemq.consumer import Consumer, Group, Source
 from acemq.errors import Closed, Error, InvalidArgument, from_error, take_error
+from acemq.keywords import check_keywords, options_of
 from acemq.message import Message, outgoing
 from acemq.ordered import Ordered
 from acemq.publisher import Publisher
@@ -177,6 +178,7 @@ class AsyncConnection:
 
     def publisher(self, routing_key: Optional[str] = None, **options: Any) -> AsyncPublisher:
         """A publisher to one place."""
+        check_keywords("AsyncConnection.publisher", options, options_of(Publisher.__init__))
         return AsyncPublisher(self, routing_key, options)
 
     async def publish(self, queue: str, payload: Any, **fields: Any) -> None:
@@ -189,38 +191,49 @@ class AsyncConnection:
 
     async def open_consumer(self, queue: str, **options: Any) -> AsyncSource:
         """A consumer of one queue; the options are those of `Connection.consumer`."""
+        check_keywords("AsyncConnection.open_consumer", options, Consumer._keywords())
         return await self._opened(Consumer, queue, options)
 
     async def open_group(self, queue: str, **options: Any) -> AsyncSource:
         """A group: up to ``members`` tasks may be in `AsyncSource.next`."""
+        check_keywords("AsyncConnection.open_group", options, Group._keywords())
         return await self._opened(Group, queue, options)
 
     async def open_ordered(self, name: str, **options: Any) -> AsyncSource:
         """The partitions of a name, in order."""
+        check_keywords("AsyncConnection.open_ordered", options, Ordered._keywords())
         return await self._opened(Ordered, name, options)
 
     # --- queues ---
 
     async def count(self, queue: str, **options: Any) -> Counted:
+        check_keywords("AsyncConnection.count", options, options_of(Connection.count))
         return await self._in_thread(self.sync.count, queue, **options)
 
     async def purge(self, queue: str, **options: Any) -> int:
+        check_keywords("AsyncConnection.purge", options, options_of(Connection.purge))
         return await self._in_thread(self.sync.purge, queue, **options)
 
     async def delete(self, queue: str, **options: Any) -> int:
+        check_keywords("AsyncConnection.delete", options, options_of(Connection.delete))
         return await self._in_thread(self.sync.delete, queue, **options)
 
     async def pending(self, queue: str, **options: Any) -> int:
+        check_keywords("AsyncConnection.pending", options, options_of(Connection.pending))
         return await self._in_thread(self.sync.pending, queue, **options)
 
     async def replay(self, queue: str, **options: Any) -> Replayed:
         """The filter, where there is one, runs on another thread."""
+        check_keywords("AsyncConnection.replay", options, options_of(Connection.replay))
         return await self._in_thread(self.sync.replay, queue, **options)
 
     async def apply(self, topology: Topology, **options: Any) -> Plan:
+        check_keywords("AsyncConnection.apply", options, options_of(Connection.apply))
         return await self._in_thread(self.sync.apply, topology, **options)
 
     async def declare(self, *queues: str, **options: Any) -> Plan:
+        known = options_of(Topology.queue, Connection.declare)
+        check_keywords("AsyncConnection.declare", options, known)
         return await self._in_thread(self.sync.declare, *queues, **options)
 
     def health(self) -> Health:
@@ -279,5 +292,6 @@ class _Connecting:
 
 def connect(url: str, **options: Any) -> _Connecting:
     """As `acemq.connect`, to be awaited, or used with ``async with``."""
+    check_keywords("connect", options, options_of(connecting.connect))
     return _Connecting(url, options)
 

@@ -10,6 +10,7 @@ from acemq.connection import Connection
 from acemq.errors import InvalidArgument, made
 from acemq.events import Credentials, Event, Listener
 from acemq.interrupt import interruptible
+from acemq.keywords import known_keywords
 from acemq.options import Options
 from acemq.values import Duration, text
 
@@ -51,6 +52,7 @@ _NUMBERS = (
 )
 
 
+@known_keywords
 def connect(
     url: str,
     *,

@@ -19,6 +19,7 @@ from acemq.errors import Closed, Error, Forked, FromHandler, InvalidArgument, St
 from acemq.events import Credentials, Event, Listener
 from acemq.interceptor import Interceptor, Registration
 from acemq.interrupt import interruptible, on_main_thread
+from acemq.keywords import check_keywords, options_of
 from acemq.ordered import Ordered
 from acemq.ordering import publish_ordered
 from acemq.outbox import Outbox, Relay
@@ -87,6 +88,7 @@ class Connection(Queues):
 
     def publisher(self, routing_key: Optional[str] = None, **options: Any) -> Publisher:
         """A publisher to one place: see `Publisher` for the options."""
+        check_keywords("Connection.publisher", options, options_of(Publisher.__init__))
         return Publisher(self, routing_key, **options)
 
     def publish(self, queue: str, payload: Any, **fields: Any) -> None:
@@ -125,14 +127,17 @@ class Connection(Queues):
     def open_consumer(self, queue: str, **options: Any) -> Consumer:
         """A consumer whose messages the caller takes: by iteration, `Consumer.next`, or ``async for``. The options are
         those of `acemq.consumer.consumer_options`."""
+        check_keywords("Connection.open_consumer", options, Consumer._keywords())
         return Consumer(self, queue, **options)
 
     def open_group(self, queue: str, **options: Any) -> Group:
         """The same, for up to ``members`` threads at once."""
+        check_keywords("Connection.open_group", options, Group._keywords())
         return Group(self, queue, **options)
 
     def open_ordered(self, name: str, **options: Any) -> Ordered:
         """The same for the partitions of a name, in order."""
+        check_keywords("Connection.open_ordered", options, Ordered._keywords())
         return Ordered(self, name, **options)
 
     def consumer(self, queue: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
@@ -141,14 +146,17 @@ class Connection(Queues):
         The handler gets a `Message`. It returns: accepted. It raises: tried again as ``retry`` says, and at last a dead
         letter; `Reject` and `Park` say otherwise. It runs on a thread of this package's, one message at a time.
         """
+        check_keywords("Connection.consumer", options, Consumer._keywords())
         return self._register(Consumer, queue, options)
 
     def group(self, queue: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
         """The same with up to ``members`` calls at once."""
+        check_keywords("Connection.group", options, Group._keywords())
         return self._register(Group, queue, options)
 
     def ordered(self, name: str, **options: Any) -> Callable[[_HandlerType], _HandlerType]:
         """The same for the partitions of a name: messages of one key one after the other."""
+        check_keywords("Connection.ordered", options, Ordered._keywords())
         return self._register(Ordered, name, options)
 
     def _register(self, kind: Any, queue: str, options: Dict[str, Any]) -> Callable[[_HandlerType], _HandlerType]:
@@ -164,14 +172,17 @@ class Connection(Queues):
 
     def consume(self, queue: str, handler: Handler, **options: Any) -> Consumer:
         """Begins to consume a queue with this handler, at once."""
+        check_keywords("Connection.consume", options, Consumer._keywords())
         return self._begin(_Registered(Consumer, queue, handler, options))  # type: ignore[return-value]
 
     def consume_group(self, queue: str, handler: Handler, **options: Any) -> Group:
         """The same with up to ``members`` calls at once."""
+        check_keywords("Connection.consume_group", options, Group._keywords())
         return self._begin(_Registered(Group, queue, handler, options))  # type: ignore[return-value]
 
     def consume_ordered(self, name: str, handler: Handler, **options: Any) -> Ordered:
         """The same for the partitions of a name."""
+        check_keywords("Connection.consume_ordered", options, Ordered._keywords())
         return self._begin(_Registered(Ordered, name, handler, options))  # type: ignore[return-value]
 
     def _begin(self, registered: _Registered) -> Source:
@@ -295,6 +306,7 @@ class Connection(Queues):
 
     def relay(self, outbox: Outbox, **options: Any) -> Relay:
         """Publishes what an outbox holds; see `Relay` for the options."""
+        check_keywords("Connection.relay", options, options_of(Relay.__init__))
         return Relay(self, outbox, **options)
 
     # --- looking ---

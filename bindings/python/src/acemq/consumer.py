@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, Iterator, List, NamedTuple, Optional, Union
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Union
 
 from acemq._library import ffi, lib
 from acemq.codec import Codec, codec_of
@@ -23,6 +23,7 @@ from acemq.errors import (
 )
 from acemq.idempotency import Idempotency, claim_key_of, store_of
 from acemq.interrupt import SLICE, interruptible, on_main_thread
+from acemq.keywords import check_keywords, options_of
 from acemq.message import Message
 from acemq.options import Options, as_dict, sized
 from acemq.policy import Policy, policy_of
@@ -154,6 +155,11 @@ class Source:
             )
         )
         connection._sources.add(self)
+
+    @classmethod
+    def _keywords(cls) -> FrozenSet[str]:
+        """The options of this kind."""
+        return options_of(consumer_options, cls.__init__)
 
     # --- taking messages ---
 
@@ -342,6 +348,7 @@ class Consumer(Source):
     _subscribed = lib.acemq_consumer_subscribed
 
     def __init__(self, connection: "Connection", queue: str, **options: Any) -> None:
+        check_keywords("Consumer", options, Consumer._keywords())
         made = consumer_options(connection, **options)
         super().__init__(connection, queue, made, made)
 
@@ -391,6 +398,7 @@ class Group(Source):
         drain_budget: Optional[Duration] = None,
         **options: Any,
     ) -> None:
+        check_keywords("Group", options, Group._keywords())
         each = consumer_options(connection, **options)
         group = Options("acemq_group_options", lib.acemq_group_options_init)
         group.numbers({"members": members})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, NamedTuple, Optional, Uni
 from acemq._library import ffi, lib
 from acemq.errors import InvalidArgument, checked, made, to_text
 from acemq.interrupt import interruptible
+from acemq.keywords import known_keywords
 from acemq.message import Message
 from acemq.options import Options
 from acemq.values import Duration, integer, milliseconds, moment, text
@@ -57,6 +58,7 @@ class Idempotency:
     ``duplicate``. A key has 1 to 255 bytes.
     """
 
+    @known_keywords
     def __init__(
         self,
         where: str,

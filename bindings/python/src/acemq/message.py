@@ -9,6 +9,7 @@ from acemq import msgpack
 from acemq._library import ffi, lib
 from acemq.codec import Codec, taken
 from acemq.errors import InvalidArgument, Settled, StateError, checked, or_none, to_text
+from acemq.keywords import options_of, suggestion
 from acemq.table import Headers, table_or_null, typed_json
 from acemq.values import Duration, integer, milliseconds, moment, text
 
@@ -329,8 +330,10 @@ def outgoing(codec: Codec, fields: Mapping[str, Any]) -> Outgoing:
     """Raises InvalidArgument for a name that is none of a message's fields."""
     try:
         return Outgoing(codec, **fields)
-    except TypeError as failure:
-        if "unexpected keyword argument" not in str(failure):
+    except TypeError:
+        known = options_of(Outgoing.__init__)
+        unknown = [name for name in fields if name not in known]
+        if not unknown:
             raise
-        name = str(failure).rsplit("'", 2)[1]
-        raise InvalidArgument(f"a message has no field {name}", field=name) from None
+        said = f"a message has no field {unknown[0]}{suggestion(unknown[0], known | {'timeout'})}"
+        raise InvalidArgument(said, field=unknown[0]) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, List, NamedTuple, Optional
 from acemq._library import ffi, lib
 from acemq.consumer import Source, consumer_options, read_work
 from acemq.errors import InvalidArgument, Timeout, checked, made, take_error, to_text
+from acemq.keywords import check_keywords
 from acemq.options import Options
 from acemq.values import integer, moment
 
@@ -60,6 +61,7 @@ class Ordered(Source):
         partition, ``"retry_in_place"`` tries for ever, ``"skip"`` makes a dead letter of it and goes on."""
         if failure not in _FAILURES:
             raise InvalidArgument("failure must be 'stop', 'retry_in_place' or 'skip'", field="failure")
+        check_keywords("Ordered", options, Ordered._keywords())
         each = consumer_options(connection, **options)
         ordered = Options("acemq_ordered_options", lib.acemq_ordered_options_init)
         ordered.numbers({"partitions": partitions})

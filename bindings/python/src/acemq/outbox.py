@@ -9,6 +9,7 @@ from acemq._library import ffi, lib
 from acemq.codec import Codec, codec_for, codec_of
 from acemq.errors import InvalidArgument, checked, made, or_none, to_text
 from acemq.interrupt import interruptible
+from acemq.keywords import known_keywords
 from acemq.message import outgoing
 from acemq.options import Options, as_dict, sized
 from acemq.values import Duration, integer, milliseconds, moment, text
@@ -70,6 +71,7 @@ def _read_rows(list: Any) -> List[Row]:
 class Outbox:
     """An outbox. Thread-safe."""
 
+    @known_keywords
     def __init__(
         self,
         store: str,
@@ -199,6 +201,7 @@ class Relay:
     """Publishes what an outbox holds, in order, and marks it afterwards, on a thread of the library. A crash in between
     repeats the same id and body. Stopped by `stop`, or by the end of a ``with``."""
 
+    @known_keywords
     def __init__(
         self,
         connection: "Connection",

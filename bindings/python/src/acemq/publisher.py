@@ -9,6 +9,7 @@ from acemq._library import ffi, lib
 from acemq.codec import BYTES, JSON, Codec, codec_for, codec_of
 from acemq.errors import Error, PublishError, WrongThread, checked, made, take_error
 from acemq.interrupt import SLICE, interruptible, on_main_thread
+from acemq.keywords import known_keywords
 from acemq.message import outgoing
 from acemq.options import Options
 from acemq.values import FOREVER, Duration, integer, milliseconds, text
@@ -110,6 +111,7 @@ class Publisher:
     ``transient``, and ``caused_by``, the message whose handling makes this one.
     """
 
+    @known_keywords
     def __init__(
         self,
         connection: "Connection",

@@ -8,6 +8,7 @@ from acemq._library import ffi, lib
 from acemq.codec import BYTES, Codec, codec_of
 from acemq.errors import InvalidArgument, checked, made, take_error
 from acemq.interrupt import interruptible
+from acemq.keywords import check_keywords, known_keywords, options_of
 from acemq.message import Message
 from acemq.options import Options, sized
 from acemq.topology import Plan, Topology, checked_topology
@@ -137,6 +138,7 @@ class Queues:
 
     _handle: Any
 
+    @known_keywords
     def count(self, queue: str, *, timeout: Duration = 30) -> Counted:
         """Messages that are ready, and consumers. Raises NotFound."""
         ready, consumers = ffi.new("uint64_t *"), ffi.new("uint64_t *")
@@ -144,6 +146,7 @@ class Queues:
         interruptible(lambda: checked(lib.acemq_queue_count, *arguments))
         return Counted(int(ready[0]), int(consumers[0]))
 
+    @known_keywords
     def purge(self, queue: str, *, timeout: Duration = 30) -> int:
         """Throws the ready messages of a queue away, and says how many. Raises NotFound."""
         out = ffi.new("uint64_t *")
@@ -151,6 +154,7 @@ class Queues:
         interruptible(lambda: checked(lib.acemq_queue_purge, *arguments))
         return int(out[0])
 
+    @known_keywords
     def delete(self, queue: str, *, timeout: Duration = 30) -> int:
         """Deletes a queue with all that lies in it, and says how many those were; one that is not there is fine."""
         out = ffi.new("uint64_t *")
@@ -158,6 +162,7 @@ class Queues:
         interruptible(lambda: checked(lib.acemq_queue_delete, *arguments))
         return int(out[0])
 
+    @known_keywords
     def browse(
         self,
         queue: str,
@@ -182,6 +187,7 @@ class Queues:
         )
         return Browser(handle, codec_of(codec, BYTES))
 
+    @known_keywords
     def pending(self, queue: str, *, source: str = "dead_letters", timeout: Duration = 30) -> int:
         """How many messages of a queue were set aside: ``"dead_letters"`` or ``"parked"``."""
         out = ffi.new("uint64_t *")
@@ -189,6 +195,7 @@ class Queues:
         interruptible(lambda: checked(lib.acemq_replay_pending, *arguments))
         return int(out[0])
 
+    @known_keywords
     def replay(
         self,
         queue: str,
@@ -245,11 +252,13 @@ class Queues:
             raise watching.failure
         return far
 
+    @known_keywords
     def apply(self, topology: Topology, *, timeout: Duration = 30) -> Plan:
         """Declares a topology. Raises Differs when something is there otherwise; its ``plan`` says all that differs,
         and the rest was declared all the same."""
         return checked_topology(topology)._carried_out(self._handle, lib.acemq_topology_apply, timeout)
 
+    @known_keywords
     def dry_run(self, topology: Topology, *, timeout: Duration = 30) -> Plan:
         """Compares a topology with the broker, and changes nothing."""
         return checked_topology(topology)._carried_out(self._handle, lib.acemq_topology_dry_run, timeout)
@@ -257,6 +266,7 @@ class Queues:
     def declare(self, *queues: str, timeout: Duration = 30, **options: Any) -> Plan:
         """Declares durable queues, each with the place for its dead letters; the options are those of
         `Topology.queue`."""
+        check_keywords(f"{type(self).__name__}.declare", options, options_of(Topology.queue, Queues.declare))
         topology = Topology()
         for queue in queues:
             topology.queue(queue, **options)

@@ -7,6 +7,7 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Union
 from acemq._library import ffi, lib
 from acemq.errors import InvalidArgument, checked, take_error, to_text
 from acemq.interrupt import interruptible
+from acemq.keywords import known_keywords
 from acemq.policy import Policy, policy_of
 from acemq.table import Headers, from_table, table_or_null
 from acemq.values import Duration, integer, milliseconds, text
@@ -92,11 +93,13 @@ class Topology:
             handle = out[0]
         self._handle = ffi.gc(handle, lib.acemq_topology_free)
 
+    @known_keywords
     def exchange(self, name: str, type: str = "direct") -> "Topology":
         """A durable exchange: ``direct``, ``topic``, ``fanout`` or ``headers``."""
         lib.acemq_topology_exchange(self._handle, text(name, "name"), text(type, "type"))
         return self
 
+    @known_keywords
     def queue(
         self,
         name: str,
@@ -121,12 +124,14 @@ class Topology:
         )
         return self
 
+    @known_keywords
     def bind(self, exchange: str, queue: str, routing_key: str = "") -> "Topology":
         lib.acemq_topology_bind(
             self._handle, text(exchange, "exchange"), text(queue, "queue"), text(routing_key, "routing_key")
         )
         return self
 
+    @known_keywords
     def partitioned(self, name: str, partitions: int = 8, *, shared: bool = False) -> "Topology":
         """The queues of ordered consuming. ``shared``: without a single active consumer, as the other libraries
         declare them."""
@@ -134,6 +139,7 @@ class Topology:
         declare(self._handle, text(name, "name"), integer(partitions, "partitions", -(2**63), 2**63 - 1))
         return self
 
+    @known_keywords
     def consumer(self, queue: str, retry: Union[Policy, str, None] = None) -> "Topology":
         """What a consumer of this queue declares."""
         policy = policy_of(retry)
