@@ -6,6 +6,7 @@
 #include "engine/consumer_watch.h"
 #include "engine/delivery_state.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,7 +100,7 @@ ace_delivery *ace_delivery_new(ace_content *content, const char *queue, ace_cons
         ace_content_free(content);
         return NULL;
     }
-    memset(delivery, 0, sizeof *delivery);
+    memset(delivery, 0, offsetof(ace_delivery, envelope));
     delivery->is_within = is_within;
     atomic_init(&delivery->references, 1);
     atomic_init(&delivery->settled, false);

@@ -49,28 +49,25 @@ typedef struct ace_delivery_views {
     void (*release_attachment)(void *attachment);
 } ace_delivery_views;
 
-/* Ten thousand of these may wait at a time: what is not needed for that is made when it is. */
+/* Ten thousand of these may wait at a time: what is not needed for that is made when it is. What a
+ * message on its usual way is asked comes first and lies together, and the rest is left alone. */
 struct acemq_delivery {
     atomic_uint references;
     atomic_bool settled;
-    atomic_bool dropped;    /* its channel went first: the broker delivers it again */
-    atomic_bool untaken;    /* its inbox counts it no more as taken */
-    bool is_within;         /* its memory is a part of the content's */
-    bool pushed;            /* settled by what its handler returns */
+    atomic_bool dropped; /* its channel went first: the broker delivers it again */
+    atomic_bool untaken; /* its inbox counts it no more as taken */
+    bool is_within;      /* its memory is a part of the content's */
+    bool pushed;         /* settled by what its handler returns */
+    bool exhausted;      /* its attempts are used up, whatever its envelope says */
+    bool entering;       /* a `before` hook has it: it may change the envelope */
+    bool answered;       /* by the holder of a view of it; under the inbox's lock */
+    bool abandoned;      /* an answer comes too late; likewise */
+    bool measured;       /* it counts as in flight in the metrics; the loop's thread */
+    bool redelivered;
     ace_happening judged;   /* by its handler, for a reviewer */
-    bool exhausted;         /* its attempts are used up, whatever its envelope says */
-    bool answered;          /* by the holder of a view of it; under the inbox's lock */
-    bool abandoned;         /* an answer comes too late; likewise */
-    bool entering;          /* a `before` hook has it: it may change the envelope */
-    ace_delivery *origin;   /* of a view: the one it is of, referenced; NULL */
     ace_consumer *consumer; /* referenced; NULL: nobody settles it */
     ace_content *content;
-    ace_bytes body;  /* what its receiver sees: the content's, or what a codec made of it */
-    uint8_t *opened; /* where that lies in the second case */
-    ace_envelope envelope;
-    ace_arena arena;
-    char *reason;
-    ace_delivery_views *views; /* NULL until its receiver asks */
+    uint64_t opening; /* of the channel it came on */
 
     struct ace_claim *claim; /* its receiver's, until it is judged; NULL: none */
 
@@ -88,23 +85,28 @@ struct acemq_delivery {
     int64_t held_since; /* monotonic, of the system's clock */
 
     /* The loop's thread. */
-    ace_delivery_stage stage;
-    uint32_t faults;     /* hops in a row that failed by its own fault */
-    ace_link_node node;  /* in the consumer's list of unsettled deliveries */
     ace_link_node queue; /* in the inbox, or with the target that holds it */
-    ace_timer timer;
-    uint64_t opening; /* of the channel it came on */
+    ace_link_node node;  /* in the consumer's list of unsettled deliveries */
     uint64_t tag;
-    int64_t arrived; /* monotonic */
+    ace_delivery_stage stage;
+    uint32_t faults; /* hops in a row that failed by its own fault */
     ace_settlement settlement;
     struct ace_hop_target *target;
-    bool measured; /* it counts as in flight in the metrics */
+    int64_t arrived; /* monotonic */
+    ace_timer timer;
 
-    bool redelivered;
+    ace_delivery *origin;      /* of a view: the one it is of, referenced; NULL */
+    ace_delivery_views *views; /* NULL until its receiver asks */
+    ace_arena arena;
+    uint8_t *opened; /* where its body lies when a codec made it */
+    char *reason;
+
+    ace_bytes body; /* what its receiver sees: the content's, or what a codec made of it */
     const char *queue_name;
     const char *exchange;
     const char *routing_key;
-    char texts[]; /* what the three above point to */
+    ace_envelope envelope; /* the last to be cleared, which reading it does */
+    char texts[];          /* what the three names point to */
 };
 
 /* One reference, stage READY. Takes the content over, on failure too. NULL: no memory. `consumer`

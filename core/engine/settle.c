@@ -192,11 +192,12 @@ void ace_settle_drop(ace_delivery *delivery)
 
 /* --- the table --- */
 
-static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlement *settlement)
+/* All that the table may want to know of what was not simply done. */
+static ace_settlement_case case_of(ace_delivery *delivery, ace_happening what)
 {
     ace_consumer *consumer = delivery->consumer;
     bool may_wait = what == ACE_HAPPENED_FAILED; /* only then it matters for how long */
-    ace_settlement_case happened = {
+    return (ace_settlement_case){
         .what = what,
         .policy = consumer->has_policy ? &consumer->policy : NULL,
         .ladder = &consumer->ladder,
@@ -209,6 +210,14 @@ static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlemen
         .put_back_wait = consumer->claims.options.put_back_wait,
         .unit = may_wait ? ace_random_unit(consumer->connection->settings.random) : 0,
     };
+}
+
+static ace_code decide(ace_delivery *delivery, ace_happening what, ace_settlement *settlement)
+{
+    ace_settlement_case happened = {.what = what};
+    if (what != ACE_HAPPENED_ACCEPTED) {
+        happened = case_of(delivery, what);
+    }
     ace_code code = ace_settlement_decide(&happened, settlement, NULL);
     if (delivery->exhausted) {
         settlement->attempt = delivery->envelope.attempt; /* what was counted here stays here */
