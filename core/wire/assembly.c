@@ -2,6 +2,7 @@
 
 #include "wire/big_endian.h"
 #include "wire/method.h"
+#include "wire/method_fields.h"
 #include "wire/property_fields.h"
 #include "wire/property_read.h"
 
@@ -148,7 +149,8 @@ static ace_code take_method(ace_assembly *assembly, const ace_frame *frame, ace_
     if (!ace_buffer_append(&assembly->heads, frame->payload.data, frame->payload.length)) {
         return ace_fail_memory(error);
     }
-    return ace_method_check(assembly->heads.data, assembly->heads.length, &assembly->method, error);
+    return ace_method_check(assembly->heads.data, assembly->heads.length, &assembly->decoded,
+                            error);
 }
 
 /* --- header --------------------------------------------------------------------------------- */
@@ -159,7 +161,7 @@ typedef struct heads {
     size_t method_length;
     uint8_t *list; /* property flags and list */
     size_t list_length;
-    ace_method_shape method_shape;
+    size_t decoded_method;
     ace_property_shape shape;
     ace_code code; /* of the properties */
     ace_error *fault;
@@ -177,7 +179,7 @@ static ace_code read_heads(ace_assembly *assembly, const ace_frame *frame, heads
     }
     parts->method = assembly->heads.data;
     parts->list = parts->method + parts->method_length;
-    parts->method_shape = assembly->method;
+    parts->decoded_method = assembly->decoded;
     parts->code =
         ace_properties_check(parts->list, parts->list_length, &parts->shape, &parts->fault);
     return ACE_OK;
@@ -189,7 +191,7 @@ static block_plan plan_block(const ace_assembly *assembly, const heads *parts, u
     size_t room = assembly->room == 0 ? 0 : align(assembly->room + parts->method_length);
     plan.room = align(sizeof(record));
     plan.decoded_method = plan.room + room;
-    plan.decoded_properties = plan.decoded_method + parts->method_shape.decoded;
+    plan.decoded_properties = plan.decoded_method + parts->decoded_method;
     plan.method = plan.decoded_properties + parts->shape.decoded;
     plan.properties = plan.method + parts->method_length;
     plan.stripped = plan.properties + parts->list_length;
@@ -222,8 +224,7 @@ static void fill_record(record *owner, heads *parts, const block_plan *plan)
     owner->content.properties_raw = (ace_bytes){base + plan->properties, parts->list_length};
     owner->content.fault = parts->fault;
     parts->fault = NULL;
-    ace_method_read(base + plan->method, parts->method_shape.layout, base + plan->decoded_method,
-                    &owner->content.method);
+    ace_method_read(base + plan->method, base + plan->decoded_method, &owner->content.method);
     owner->content.properties =
         ace_properties_read(readable_list(owner, parts, plan), base + plan->decoded_properties);
 }

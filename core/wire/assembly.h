@@ -9,7 +9,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "wire/frame.h"
-#include "wire/method_fields.h"
 
 #include <amqp.h>
 #include <amqp_framing.h>
@@ -58,7 +57,7 @@ typedef struct ace_assembly { /* one for each channel; a part of its owner's rec
     uint64_t body_received; /* of them */
     size_t body_capacity;
     ace_buffer heads; /* the method's payload, while the header frame is awaited */
-    ace_method_shape method;
+    size_t decoded;   /* what it takes then */
     size_t room;
     ace_blocks spare;
 } ace_assembly;

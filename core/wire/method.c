@@ -48,8 +48,8 @@ ace_code ace_method_decode(ace_bytes payload, amqp_pool_t *pool, amqp_method_t *
     if (payload.length > 0) {
         memcpy(copy, payload.data, payload.length);
     }
-    ace_method_shape shape;
-    ace_code code = ace_method_check(copy, payload.length, &shape, error);
+    size_t decoded;
+    ace_code code = ace_method_check(copy, payload.length, &decoded, error);
     if (code == ACE_OK) {
         code = ace_method_decode_checked(copy, payload.length, pool, method, error);
     }

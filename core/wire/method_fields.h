@@ -40,22 +40,16 @@ const ace_method_layout *ace_method_layout_of(amqp_method_number_t id);
 /* All of them, in the order of their ids. */
 const ace_method_layout *ace_method_layouts(size_t *count);
 
-typedef struct ace_method_shape {
-    const ace_method_layout *layout;
-    size_t decoded; /* what decoding takes from a pool */
-} ace_method_shape;
-
-/* Checks that the fields fill the payload exactly, the tables too, and adds up what decoding takes.
- * Rewrites kinds in tables as ace_table_check() does. `payload` starts with class and method. */
-ace_code ace_method_check(uint8_t *payload, size_t length, ace_method_shape *shape,
-                          ace_error **error);
+/* Checks that the fields fill the payload exactly, the tables too, and adds up what decoding takes
+ * from a pool. Rewrites kinds in tables as ace_table_check() does. `payload` starts with class and
+ * method. */
+ace_code ace_method_check(uint8_t *payload, size_t length, size_t *decoded, ace_error **error);
 
 /* Decodes a payload that ace_method_check() passed; the method points into it and into the pool. */
 ace_code ace_method_decode_checked(uint8_t *payload, size_t length, amqp_pool_t *pool,
                                    amqp_method_t *method, ace_error **error);
-/* The same for a method without tables, which no method with a content has: `room`, aligned to 8,
- * has what the shape says. */
-void ace_method_read(uint8_t *payload, const ace_method_layout *layout, void *room,
-                     amqp_method_t *method);
+/* The same for a method without tables, and those that announce a content have none. `room`,
+ * aligned to 8, has what the check added up. */
+void ace_method_read(uint8_t *payload, void *room, amqp_method_t *method);
 
 #endif

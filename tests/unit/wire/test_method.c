@@ -68,6 +68,50 @@ START_TEST(every_method_survives_writing_and_reading)
 }
 END_TEST
 
+/* With not a byte of room more than it takes; and cut anywhere, or with a byte more, it is refused.
+ */
+static void check_announcing(uint64_t *state, const ace_method_layout *layout)
+{
+    void *sent = sample_method(state, &pool, layout);
+    ace_buffer bytes = ACE_BUFFER_INIT;
+    ace_error *error = NULL;
+    check_ok(ace_method_write(&bytes, 7, layout->id, sent, 131072, &error), error);
+    size_t length = bytes.length - 8;
+    size_t decoded = 0;
+    for (size_t other = 4; other <= length + 1; other++) {
+        uint8_t *payload = calloc(1, other);
+        memcpy(payload, bytes.data + 7, other < length ? other : length);
+        ace_code code = ace_method_check(payload, other, &decoded, NULL);
+        if (code != (other == length ? ACE_OK : ACE_PROTOCOL)) {
+            ck_abort_msg("%s of %zu bytes, %zu are whole: %d", layout->name, other, length, code);
+        }
+        if (other == length) {
+            amqp_method_t got;
+            void *room = malloc(decoded);
+            ace_method_read(payload, room, &got);
+            ck_assert_uint_eq(got.id, layout->id);
+            ck_assert_msg(sample_same_method(layout, sent, got.decoded), "%s", layout->name);
+            free(room);
+        }
+        free(payload);
+    }
+    ace_buffer_free(&bytes);
+}
+
+START_TEST(what_announces_a_content_is_read_into_the_room_it_takes)
+{
+    size_t count;
+    const ace_method_layout *layouts = ace_method_layouts(&count);
+    uint64_t state = 100;
+    for (size_t i = 0; i < count * 20; i++) {
+        if (ace_method_has_content(layouts[i % count].id)) {
+            check_announcing(&state, &layouts[i % count]);
+            recycle_amqp_pool(&pool);
+        }
+    }
+}
+END_TEST
+
 START_TEST(methods_have_the_bytes_of_the_specification)
 {
     ace_error *error = NULL;
@@ -306,6 +350,7 @@ static Suite *method_suite(void)
     tcase_set_timeout(both, 60);
     tcase_add_checked_fixture(both, setup, teardown);
     tcase_add_test(both, every_method_survives_writing_and_reading);
+    tcase_add_test(both, what_announces_a_content_is_read_into_the_room_it_takes);
     tcase_add_test(both, methods_have_the_bytes_of_the_specification);
     tcase_add_test(both, a_method_without_fields_needs_no_struct);
     tcase_add_test(both, every_name_in_every_method_has_a_limit_of_255_bytes);
