@@ -71,14 +71,14 @@ class Struct:
 
 
 def spelled(types, name):
-    """A type in words that two files of abidw share: the ids in them differ."""
+    """A type in words that two files of abidw share: the ids in them differ. Of structs and enumerations it is the name."""
     element = types[name]
 
     def inner(attribute="type-id"):
         return spelled(types, element.get(attribute))
 
     if element.tag == "typedef-decl":
-        return f"{element.get('name')}={inner()}"
+        return inner()
     if element.tag == "pointer-type-def":
         return inner() + "*"
     if element.tag == "qualified-type-def":
@@ -91,11 +91,26 @@ def spelled(types, name):
     return element.get("name")
 
 
+def parsed(interface_file):
+    """(elements, {id: type}) of what abidw wrote."""
+    tree = xml.etree.ElementTree.parse(interface_file)
+    return tree, {element.get("id"): element for element in tree.iter() if element.get("id")}
+
+
+def signatures(interface_file):
+    """{function: its type in words}: whether an integer has a sign, and what is const, abidiff does not mind."""
+    tree, types = parsed(interface_file)
+    found = {}
+    for element in tree.iter("function-decl"):
+        parameters = (spelled(types, part.get("type-id")) for part in element.findall("parameter"))
+        found[element.get("name")] = f"{spelled(types, element.find('return').get('type-id'))}({', '.join(parameters)})"
+    return found
+
+
 def sized_structs(interface_file):
     """{name: Struct} of what may grow."""
     structs = {}
-    tree = xml.etree.ElementTree.parse(interface_file)
-    types = {element.get("id"): element for element in tree.iter() if element.get("id")}
+    tree, types = parsed(interface_file)
     for element in tree.iter("class-decl"):
         if element.get("is-declaration-only") != "yes" and element.findall("data-member"):
             struct = Struct(element, types)

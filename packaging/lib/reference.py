@@ -8,6 +8,8 @@ tests/check/reference sees that nothing is left to guess."""
 import functools
 import pathlib
 import re
+import subprocess
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HEADERS = ROOT / "abi" / "include" / "acemq"
@@ -276,3 +278,45 @@ def unknown_names(path):
             is_metric = path.name == "metrics.h" and re.search(r"_(total|seconds|attempts|in_flight)$", name)
             if name not in known and not is_metric and not (cut and any(one.startswith(name) for one in known)):
                 yield text.count("\n", 0, comment.start() + match.start()) + 1, name
+
+
+FIELD = re.compile(r"/\*\*((?:(?!\*/).)*)\*/\s*([^;/]*?)\b(\w+);", re.S)
+UNITS = {"": 1, "ms": 1, "s": 1000, "minutes": 60_000, "h": 3_600_000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+DEFAULT = re.compile(r"\bdefault (ACEMQ_\w+|-?\d+(?: \d{3})*) ?(ms|s|minutes|h|KiB|MiB|GiB|)(?![\w])")
+
+
+def told_defaults():
+    """[(struct, field, what its description has for the default, as C reads it)] of the structs that have an INIT macro."""
+    for name in sorted(structs()):
+        if f"define {name.upper()}_INIT" not in all_headers():
+            continue
+        body = re.search(rf"typedef struct {name} \{{(.*?)\}} {name};", all_headers(), re.S)[1]
+        for match in FIELD.finditer(body):
+            told = DEFAULT.search(" ".join(plain("/**" + match[1] + "*/").split()))
+            if told and "*" not in match[2]:
+                yield name, match[3], told[1] if told[1].startswith("ACEMQ") else f"{told[1].replace(' ', '')} * {UNITS[told[2]]}LL"
+
+
+DEFAULTS = """#include <acemq/acemq.h>
+#include <stdio.h>
+int main(void)
+{{
+{rows}    return 0;
+}}
+"""
+
+
+def wrong_defaults():
+    """[(struct, field, what is told, what is filled in)] where they are not the same."""
+    told = list(told_defaults())
+    rows = "".join(f'    {{ {name} o = {name.upper()}_INIT; printf("%lld %lld\\n", (long long)({default}), (long long)o.{field}); }}\n'
+                   for name, field, default in told)
+    with tempfile.TemporaryDirectory() as work:
+        program = pathlib.Path(work) / "defaults"
+        subprocess.run(["gcc", "-x", "c", f"-I{HEADERS.parent}", "-o", program, "-"], input=DEFAULTS.format(rows=rows), text=True,
+                       check=True)
+        printed = subprocess.run([program], stdout=subprocess.PIPE, text=True, check=True).stdout
+    for (name, field, _), line in zip(told, printed.splitlines()):
+        default, filled = line.split()
+        if default != filled:
+            yield name, field, default, filled
