@@ -4,14 +4,25 @@
 
 #include <string.h>
 
+#define SHORT_TEXT  0xa0u /* MessagePack's head of a text under 32 bytes, with its length */
+#define USUAL_BYTES 768   /* beside what the message has itself */
+
 typedef struct packer {
     ace_buffer *buffer;
     bool failed; /* memory is gone; what follows does nothing */
 } packer;
 
-static void key(packer *pack, const char *name)
+/* Ours are ASCII and short: one byte says both, and nothing has to be looked at. */
+static inline void key(packer *pack, const char *name)
 {
-    pack->failed = pack->failed || !ace_message_pack_text(pack->buffer, ace_bytes_of(name));
+    size_t length = strlen(name);
+    uint8_t *to = pack->failed ? NULL : ace_buffer_extend(pack->buffer, 1 + length);
+    if (to == NULL) {
+        pack->failed = true;
+        return;
+    }
+    to[0] = (uint8_t)(SHORT_TEXT | length);
+    memcpy(to + 1, name, length);
 }
 
 static void text(packer *pack, const char *name, ace_bytes value)
@@ -163,7 +174,10 @@ ace_code ace_delivery_pack(ace_delivery *delivery, ace_bytes *packed, ace_error 
     }
     if (views->packed.length == 0) {
         packer pack = {.buffer = &views->packed};
-        ace_code code = pack_delivery(&pack, delivery, error);
+        size_t room = USUAL_BYTES + 2 * delivery->content->properties_raw.length;
+        ace_code code = ace_buffer_reserve(&views->packed, room)
+                            ? pack_delivery(&pack, delivery, error)
+                            : ace_fail_memory(error);
         if (code != ACE_OK) {
             ace_buffer_free(&views->packed);
             return code;

@@ -43,33 +43,52 @@ const amqp_basic_properties_t *ace_delivery_properties(const ace_delivery *deliv
     return delivery->content->properties;
 }
 
+static amqp_flags_t text_property(const amqp_basic_properties_t *properties, ace_property property,
+                                  amqp_bytes_t *value)
+{
+    switch (property) {
+    case ACE_PROPERTY_CONTENT_TYPE:
+        *value = properties->content_type;
+        return AMQP_BASIC_CONTENT_TYPE_FLAG;
+    case ACE_PROPERTY_CONTENT_ENCODING:
+        *value = properties->content_encoding;
+        return AMQP_BASIC_CONTENT_ENCODING_FLAG;
+    case ACE_PROPERTY_CORRELATION_ID:
+        *value = properties->correlation_id;
+        return AMQP_BASIC_CORRELATION_ID_FLAG;
+    case ACE_PROPERTY_REPLY_TO:
+        *value = properties->reply_to;
+        return AMQP_BASIC_REPLY_TO_FLAG;
+    case ACE_PROPERTY_EXPIRATION:
+        *value = properties->expiration;
+        return AMQP_BASIC_EXPIRATION_FLAG;
+    case ACE_PROPERTY_MESSAGE_ID:
+        *value = properties->message_id;
+        return AMQP_BASIC_MESSAGE_ID_FLAG;
+    case ACE_PROPERTY_TYPE:
+        *value = properties->type;
+        return AMQP_BASIC_TYPE_FLAG;
+    case ACE_PROPERTY_USER_ID:
+        *value = properties->user_id;
+        return AMQP_BASIC_USER_ID_FLAG;
+    case ACE_PROPERTY_APP_ID:
+        *value = properties->app_id;
+        return AMQP_BASIC_APP_ID_FLAG;
+    default:
+        return 0;
+    }
+}
+
 bool ace_delivery_property_text(const ace_delivery *delivery, ace_property property,
                                 ace_bytes *text)
 {
     const amqp_basic_properties_t *properties = delivery->content->properties;
-    const struct {
-        ace_property property;
-        amqp_flags_t flag;
-        const amqp_bytes_t *value;
-    } texts[] = {
-        {ACE_PROPERTY_CONTENT_TYPE, AMQP_BASIC_CONTENT_TYPE_FLAG, &properties->content_type},
-        {ACE_PROPERTY_CONTENT_ENCODING, AMQP_BASIC_CONTENT_ENCODING_FLAG,
-         &properties->content_encoding},
-        {ACE_PROPERTY_CORRELATION_ID, AMQP_BASIC_CORRELATION_ID_FLAG, &properties->correlation_id},
-        {ACE_PROPERTY_REPLY_TO, AMQP_BASIC_REPLY_TO_FLAG, &properties->reply_to},
-        {ACE_PROPERTY_EXPIRATION, AMQP_BASIC_EXPIRATION_FLAG, &properties->expiration},
-        {ACE_PROPERTY_MESSAGE_ID, AMQP_BASIC_MESSAGE_ID_FLAG, &properties->message_id},
-        {ACE_PROPERTY_TYPE, AMQP_BASIC_TYPE_FLAG, &properties->type},
-        {ACE_PROPERTY_USER_ID, AMQP_BASIC_USER_ID_FLAG, &properties->user_id},
-        {ACE_PROPERTY_APP_ID, AMQP_BASIC_APP_ID_FLAG, &properties->app_id},
-    };
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (texts[i].property == property && (properties->_flags & texts[i].flag) != 0) {
-            *text = ace_bytes_from_amqp(*texts[i].value);
-            return true;
-        }
+    amqp_bytes_t value;
+    if ((properties->_flags & text_property(properties, property, &value)) == 0) {
+        return false;
     }
-    return false;
+    *text = ace_bytes_from_amqp(value);
+    return true;
 }
 
 const char *ace_delivery_property(const ace_delivery *delivery, ace_property property)
@@ -123,10 +142,9 @@ static const amqp_table_t *headers_of(const ace_delivery *delivery)
     return (properties->_flags & AMQP_BASIC_HEADERS_FLAG) != 0 ? &properties->headers : NULL;
 }
 
-static ace_table *copy_headers(const ace_delivery *delivery)
+static ace_table *copy_of(const amqp_table_t *headers)
 {
     ace_table *table = ace_table_new();
-    const amqp_table_t *headers = headers_of(delivery);
     if (table != NULL && headers != NULL &&
         ace_table_copy_arrived(table, headers, NULL) != ACE_OK) {
         ace_table_delete(table);
@@ -139,29 +157,41 @@ const ace_table *ace_delivery_all_headers(const ace_delivery *delivery)
 {
     ace_delivery_views *views = ace_delivery_views_of(delivery);
     if (views != NULL && views->all_headers == NULL) {
-        views->all_headers = copy_headers(delivery);
+        views->all_headers = copy_of(headers_of(delivery));
     }
     return views == NULL ? NULL : views->all_headers;
+}
+
+/* Without those that are the library's own, mostly all of them. */
+static ace_table *copy_application_headers(ace_delivery_views *views, const amqp_table_t *headers)
+{
+    int reserved = 0;
+    for (int i = 0; headers != NULL && i < headers->num_entries; i++) {
+        reserved += ace_header_is_reserved(ace_bytes_from_amqp(headers->entries[i].key));
+    }
+    if (headers == NULL || reserved == headers->num_entries) {
+        return ace_table_new();
+    }
+    size_t count = (size_t)(headers->num_entries - reserved);
+    amqp_table_t kept = {0, ace_arena_take(&views->copies, count * sizeof *kept.entries)};
+    if (kept.entries == NULL) {
+        return NULL;
+    }
+    int position = 0;
+    const amqp_table_entry_t *entry;
+    while ((entry = ace_application_header_next(headers, &position)) != NULL) {
+        kept.entries[kept.num_entries++] = *entry;
+    }
+    return copy_of(&kept);
 }
 
 const ace_table *ace_delivery_headers(const ace_delivery *delivery)
 {
     ace_delivery_views *views = ace_delivery_views_of(delivery);
-    if (views == NULL || views->headers != NULL) {
-        return views == NULL ? NULL : views->headers;
+    if (views != NULL && views->headers == NULL) {
+        views->headers = copy_application_headers(views, headers_of(delivery));
     }
-    ace_table *table = copy_headers(delivery);
-    int position = 0;
-    while (table != NULL && position < table->table.num_entries) {
-        ace_bytes name = ace_bytes_from_amqp(table->table.entries[position].key);
-        if (ace_header_is_reserved(name)) {
-            ace_table_remove_bytes(table, name);
-        } else {
-            position++;
-        }
-    }
-    views->headers = table;
-    return table;
+    return views == NULL ? NULL : views->headers;
 }
 
 void *ace_delivery_attachment(const ace_delivery *delivery)
