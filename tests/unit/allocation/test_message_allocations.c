@@ -15,8 +15,8 @@
 
 /* The message, its body and its type; and some for what comes in batches. */
 #define MOST_TO_PUBLISH 3.2
-/* The delivery, its content, and what rabbitmq-c takes to read a table; likewise. */
-#define MOST_TO_CONSUME 3.2
+/* None but those for as many as are in hand at a time, which are used again and again. */
+#define MOST_TO_CONSUME 0.3
 
 static atomic_long counted;
 static atomic_bool counting;
@@ -166,7 +166,7 @@ static acemq_outcome accept(acemq_delivery *delivery, void *user)
     return ACEMQ_ACCEPTED;
 }
 
-START_TEST(a_message_is_handled_with_three_allocations)
+START_TEST(a_message_is_handled_in_the_memory_of_one_before)
 {
     acemq_connection *mq = connect_here("in");
     acemq_publisher *publisher = publisher_to(mq, "in");
@@ -197,7 +197,7 @@ int main(void)
     TCase *tests = tcase_create("messages");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, a_message_is_published_with_three_allocations);
-    tcase_add_test(tests, a_message_is_handled_with_three_allocations);
+    tcase_add_test(tests, a_message_is_handled_in_the_memory_of_one_before);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
