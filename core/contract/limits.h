@@ -39,6 +39,7 @@
 /* What travels on gets more, and what arrives may have 65536. */
 #define ACE_HEADER_ENTRIES_DEFAULT 4096
 #define ACE_HEADER_ENTRIES_MAX     65000
+#define ACE_FRAME_BYTES_LEAST      4096
 #define ACE_FRAME_BYTES_TAKEN      1048576 /* of what a broker suggests, unless more is asked for */
 
 ace_code ace_name_explain(const char *field, ace_bytes name,

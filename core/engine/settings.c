@@ -109,7 +109,7 @@ static ace_code check_numbers(const ace_settings *settings, ace_error **error)
         {"rpc timeout", settings->rpc_timeout, 1, INT32_MAX},
         {"confirm timeout", settings->confirm_timeout, 1, INT32_MAX},
         {"channel max", settings->channel_max, 1, 65535},
-        {"frame max", settings->frame_max, 4096, INT32_MAX},
+        {"frame max", settings->frame_max, ACE_FRAME_BYTES_LEAST, INT32_MAX},
         {"reconnect initial wait", settings->reconnect_initial, 1, INT32_MAX},
         {"reconnect longest wait", settings->reconnect_limit, settings->reconnect_initial,
          INT32_MAX},
