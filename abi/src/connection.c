@@ -70,6 +70,17 @@ static ace_code check_numbers(const acemq_connect_options *options, ace_error **
     return ACE_OK;
 }
 
+/* Only of two waits that were chosen; a default gives way to the other, see fill_waits(). */
+static ace_code check_waits(const acemq_connect_options *options, ace_error **error)
+{
+    int64_t initial = options->reconnect_initial;
+    int64_t most = options->reconnect_max;
+    if (most == 0 || initial == defaults.reconnect_initial || most == defaults.reconnect_max) {
+        return ACE_OK;
+    }
+    return ace_argument_range(most, initial, ACEMQ_DAY, "reconnect_max", error);
+}
+
 static ace_code check_credentials(const acemq_connect_options *options, ace_error **error)
 {
     bool by_callback = options->credentials == ACEMQ_CREDENTIALS_CALLBACK;
@@ -98,6 +109,9 @@ static ace_code read_options(const acemq_connect_options *given, acemq_connect_o
     }
     if (code == ACE_OK) {
         code = check_numbers(options, error);
+    }
+    if (code == ACE_OK) {
+        code = check_waits(options, error);
     }
     if (code == ACE_OK) {
         code = check_credentials(options, error);
@@ -173,6 +187,21 @@ static void fill_network(const acemq_connect_options *options, ace_settings *set
     };
 }
 
+static void fill_waits(const acemq_connect_options *options, ace_settings *settings)
+{
+    int64_t most = options->reconnect_max;
+    settings->reconnect = options->reconnect_initial > 0;
+    if (settings->reconnect) {
+        settings->reconnect_initial = options->reconnect_initial;
+    }
+    if (most > 0 && most < settings->reconnect_initial &&
+        settings->reconnect_initial == defaults.reconnect_initial) {
+        settings->reconnect_initial = most;
+    }
+    settings->reconnect_limit =
+        most > settings->reconnect_initial ? most : settings->reconnect_initial;
+}
+
 static void fill_settings(const acemq_connect_options *options, ace_settings *settings)
 {
     ace_settings_init(settings);
@@ -184,13 +213,7 @@ static void fill_settings(const acemq_connect_options *options, ace_settings *se
     settings->confirm_timeout = options->publish_timeout;
     settings->channel_max = options->channel_max == 0 ? UINT16_MAX : options->channel_max;
     settings->frame_max = options->frame_max == 0 ? ACE_FRAME_BYTES_TAKEN : options->frame_max;
-    settings->reconnect = options->reconnect_initial > 0;
-    if (settings->reconnect) {
-        settings->reconnect_initial = options->reconnect_initial;
-    }
-    settings->reconnect_limit = options->reconnect_max > settings->reconnect_initial
-                                    ? options->reconnect_max
-                                    : settings->reconnect_initial;
+    fill_waits(options, settings);
     settings->outstanding_limit = (uint32_t)options->outstanding;
     settings->body_limit = (uint64_t)options->max_body;
     settings->queued_limit = (uint64_t)options->max_queued;

@@ -70,7 +70,8 @@ typedef struct acemq_connect_options {
     int64_t heartbeat;
     /** the first wait after a loss; default 500 ms, doubling; 0: never reconnect */
     int64_t reconnect_initial;
-    /** default 30 s */
+    /** the longest of these waits; default 30 s; 0: as long as the first. Below reconnect_initial
+     * it is refused, unless one of the two has its default: that one gives way. */
     int64_t reconnect_max;
     /** publishes under way at once; default 1000, 1 to 65535 */
     int64_t outstanding;
