@@ -30,7 +30,9 @@ typedef struct line {
     uint8_t header[RECORD_HEADER]; /* of the record that the client is sending */
     size_t header_length;
     size_t record_left;
-    bool begun; /* its first record */
+    bool begun;     /* its first record */
+    bool at_work;   /* the client has sent data */
+    unsigned asked; /* for so many more handshakes */
 } line;
 
 struct tls_front {
@@ -41,6 +43,8 @@ struct tls_front {
     pthread_t acceptor;
     atomic_bool stopping;
     atomic_uint generation; /* lines of an earlier one are cut */
+    atomic_uint asking;     /* for so many more handshakes */
+    atomic_bool given_another;
     atomic_bool heard_clear;
     pthread_mutex_t mutex; /* of what follows */
     line *lines[LINES_MAX];
@@ -100,6 +104,15 @@ static bool is_record(const line *self, bool first)
            header[2] <= 4 && length <= RECORD_MAX;
 }
 
+/* In TLS 1.2; in 1.3 whatever comes after the first data looks like data. */
+static void note_another_handshake(line *self)
+{
+    if (self->at_work && self->header[0] == SSL3_RT_HANDSHAKE) {
+        atomic_store(&self->front->given_another, true);
+    }
+    self->at_work = self->at_work || self->header[0] == SSL3_RT_APPLICATION_DATA;
+}
+
 /* All that a client sends has to lie in records, whatever it is. */
 static void follow_records(line *self, const uint8_t *bytes, size_t length)
 {
@@ -118,6 +131,7 @@ static void follow_records(line *self, const uint8_t *bytes, size_t length)
                 atomic_store(&self->front->heard_clear, true);
             }
             self->begun = true;
+            note_another_handshake(self);
         }
     }
 }
@@ -150,7 +164,7 @@ static int connect_backend(int port)
 /* False: this line is over. */
 static bool go_on(line *self)
 {
-    if (!SSL_is_init_finished(self->session)) {
+    if (self->backend < 0) {
         int status = SSL_do_handshake(self->session);
         bool failed = status <= 0 && SSL_get_error(self->session, status) != SSL_ERROR_WANT_READ;
         if (!flush(self) || failed) {
@@ -203,6 +217,18 @@ static bool take_from_backend(line *self)
     return SSL_write(self->session, bytes, (int)length) == length && flush(self);
 }
 
+static bool ask_again(line *self)
+{
+    unsigned asking = atomic_load(&self->front->asking);
+    if (self->asked == asking || self->backend < 0) {
+        return true;
+    }
+    self->asked = asking;
+    must(SSL_renegotiate(self->session) == 1 && SSL_do_handshake(self->session) == 1,
+         "asking for another handshake");
+    return flush(self);
+}
+
 /* So that the client reads what was sent last, instead of a reset. */
 static void linger(line *self)
 {
@@ -234,6 +260,7 @@ static void *run_line(void *user)
         if (alive && self->backend >= 0 && polled[1].revents != 0) {
             alive = take_from_backend(self);
         }
+        alive = alive && ask_again(self);
         ERR_clear_error();
     }
     if (!alive) {
@@ -253,6 +280,7 @@ static void take_line(tls_front *front, int client)
     must(self != NULL, "memory");
     *self = (line){.front = front, .client = client, .backend = -1};
     self->generation = atomic_load(&front->generation);
+    self->asked = atomic_load(&front->asking);
     if (front->context != NULL) {
         self->session = SSL_new(front->context);
         must(self->session != NULL, "a session");
@@ -351,6 +379,16 @@ uint8_t *front_heard(tls_front *front, size_t *length)
 bool front_heard_clear(tls_front *front)
 {
     return atomic_load(&front->heard_clear);
+}
+
+void front_ask_again(tls_front *front)
+{
+    atomic_fetch_add(&front->asking, 1);
+}
+
+bool front_was_given_another(tls_front *front)
+{
+    return atomic_load(&front->given_another);
 }
 
 void front_cut(tls_front *front)

@@ -31,7 +31,10 @@ int front_connections(tls_front *front); /* so far */
 uint8_t *front_heard(tls_front *front, size_t *length);
 /* A client sent a byte that was in no TLS record, or began with another than a handshake's. */
 bool front_heard_clear(tls_front *front);
-void front_cut(tls_front *front); /* hangs up on everybody */
+/* Asks each client that is connected for another handshake, which TLS 1.2 still has. */
+void front_ask_again(tls_front *front);
+bool front_was_given_another(tls_front *front); /* some client began it */
+void front_cut(tls_front *front);               /* hangs up on everybody */
 void front_stop(tls_front *front);
 
 #endif

@@ -472,6 +472,30 @@ END_TEST
 /* --- hostile peers ------------------------------------------------------------------------------
  */
 
+/* A handshake in the middle changes who is on the other side. */
+START_TEST(a_server_that_asks_for_another_handshake_gets_none_and_the_loss_is_told)
+{
+    acemq_error *reason = NULL;
+    acemq_connect_options options = trusting();
+    options.reconnect_initial = 0;
+    start_front("server", (tls_front_options){.highest_version = TLS1_2_VERSION});
+    acemq_connection *mq = connect_with(url_of("amqps"), &options);
+    front_ask_again(front);
+    for (int i = 0; i < 3000 && !front_was_given_another(front) &&
+                    acemq_connection_get_state(mq, NULL) != ACEMQ_CONNECTION_FAILED;
+         i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    ck_assert(!front_was_given_another(front));
+    ck_assert_int_eq(acemq_connection_get_state(mq, &reason), ACEMQ_CONNECTION_FAILED);
+    ck_assert_int_eq(acemq_error_code(reason), ACEMQ_E_CONNECTION_LOST);
+    ck_assert_ptr_nonnull(strstr(acemq_error_message(reason), "handshake"));
+    acemq_error_free(reason);
+    acemq_connection_free(mq);
+    nothing_was_sent_in_clear();
+}
+END_TEST
+
 static void must_not_connect(const char *what, size_t number)
 {
     acemq_connection *mq = NULL;
@@ -557,6 +581,8 @@ int main(void)
     TCase *hostile = tcase_create("hostile");
     tcase_set_timeout(hostile, 120);
     tcase_add_checked_fixture(hostile, begin, end);
+    tcase_add_test(hostile,
+                   a_server_that_asks_for_another_handshake_gets_none_and_the_loss_is_told);
     tcase_add_loop_test(hostile, a_handshake_that_breaks_off_anywhere_is_an_error, 0, 2);
     tcase_add_loop_test(hostile, bytes_at_random_in_place_of_tls_are_an_error, 0, 3);
     suite_add_tcase(suite, hostile);
