@@ -284,7 +284,7 @@ class Window:
             self._collect(self._piece)
             status = _window_begin(self._native, key, body, len(body), kind, named)
         if status == _NO_ROOM:
-            self._send_apart(payload, routing_key, timeout, {"type": type})
+            self._send_apart(payload, routing_key, timeout, {} if type is None else {"type": type})
         elif status != 0:
             raise self._failure(status)
 
@@ -292,11 +292,12 @@ class Window:
         """What has more to it, or waits for room among the publishes of the whole client."""
         if self._native.count >= self._size:
             self._collect(self._piece)
-        receipt = self._publisher._begin(payload, routing_key, timeout, fields)
-        status = lib.acemq_py_window_add(self._native, receipt._handle)
+        handle = self._publisher._begin(payload, routing_key, timeout, fields)._release()
+        # Ctrl-C may come between any two of these: what is nobody's then is a leak, what is two's a crash
+        status = lib.acemq_py_window_add(self._native, handle)
         if status != 0:
+            let_go(self._connection, handle)
             raise self._failure(status)
-        receipt._release()
 
     def _failure(self, status: int) -> Error:
         if status == lib.ACEMQ_PY_BUSY:
