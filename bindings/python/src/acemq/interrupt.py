@@ -8,6 +8,7 @@ ends it.
 
 from __future__ import annotations
 
+import _thread
 import threading
 from typing import Any, Callable, List, Optional, Tuple
 
@@ -24,18 +25,19 @@ def interruptible(call: Callable[[], Any], abandon: Optional[Callable[[], None]]
     if not on_main_thread():
         return call()
     outcome: List[Tuple[Any, Optional[BaseException]]] = []
-    done = threading.Event()
+    done = threading.Lock()  # an Event, interrupted as it wakes, raises what is no interrupt
+    done.acquire()
 
     def run() -> None:
         try:
             outcome.append((call(), None))
         except BaseException as failure:
             outcome.append((None, failure))
-        done.set()
+        done.release()
 
-    threading.Thread(target=run, name="acemq-call", daemon=True).start()
     try:
-        done.wait()
+        _thread.start_new_thread(run, ())  # Thread.start() waits for an Event
+        done.acquire()
     except BaseException:
         if abandon is not None:
             abandon()
