@@ -173,14 +173,14 @@ idle_when_interrupted() {
     local status=0
     "$ACEMQ_CLI" consume "$queue" --json >"$scratch/interrupted" 2>"$scratch/err" &
     local consumer=$!
-    await 20 has_failure_queues >"$scratch/ignored" || return
+    await 20 is_attended >"$scratch/ignored" || return
     kill -INT "$consumer"
     wait "$consumer" || status=$?
     ((status == 0)) && json "$scratch/interrupted" 'd["acknowledged"] == 0'
 }
 
-has_failure_queues() {
-    run 0 peek "$queue.parked" --json
+is_attended() {
+    run 0 top "$queue" --once --json && is 'd["queues"][0]["consumers"] == 1'
 }
 
 killed_command_fails() {
