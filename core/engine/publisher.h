@@ -88,7 +88,7 @@ ace_code ace_publish_encode(ace_publish *publish, const char *exchange, const ch
                             ace_bytes body, uint32_t frame_max, uint64_t body_limit,
                             ace_error **error);
 /* The same of a publication, which is checked first: also what ace_publication_build() refuses. Its
- * `frame_max` is not looked at. */
+ * own `frame_max` is 0. */
 ace_code ace_publish_encode_publication(ace_publish *publish, const ace_publication *publication,
                                         bool mandatory, ace_bytes body, uint32_t frame_max,
                                         uint64_t body_limit, ace_error **error);

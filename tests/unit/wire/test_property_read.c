@@ -76,6 +76,7 @@ START_TEST(any_properties_are_read_as_rabbitmq_c_reads_them)
         if (ace_content_measure(&properties, FRAME_MAX, &size, NULL) == ACE_OK) {
             size_t length = (size_t)(ace_properties_write(written, &properties) - written);
             uint8_t *list = malloc(length);
+            ck_assert_ptr_nonnull(list);
             memcpy(list, written, length);
             compare(round, list, length, &pool);
             free(list);
