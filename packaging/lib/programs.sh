@@ -53,7 +53,8 @@ measure() {
         reason="exit status $status though no test failed"
     fi
     [[ -n $reason ]] && failed=$((failed + 1))
-    echo "$passed $failed $(seconds_since "$started") $reason" >"$folder/$name.result"
+    echo "$passed $failed $(seconds_since "$started") $reason" >"$folder/$name.writing"
+    mv "$folder/$name.writing" "$folder/$name.result"
 }
 
 # report FOLDER NAME: one line, and what is needed to understand a failure.
@@ -70,15 +71,20 @@ report() {
     grep -E '^not ok' "$folder/$name.tap" 2>/dev/null | head -n 50 | sed 's/^/    /'
     indented_tail "$folder/$name.log"
     echo "    the whole log: $folder/$name.log"
+    remember_failure "$(basename "$folder"): $name, $failed of $((passed + failed)) failed${reason:+, $reason}" \
+        "$folder/$name.tap" "$folder/$name.log"
 }
 
-# count_failure WHAT [LOG]: something other than a test failed that the run cannot do without.
+# count_failure WHAT [LOG]: something other than a test failed that the run cannot do without. Where the last step
+# failed, that is the reason, and its log is the one.
 count_failure() {
     total_failed=$((total_failed + 1))
     echo "  FAILED: $1"
     if (($# > 1)); then
         indented_tail "$2"
     fi
+    remember_failure "$1${failed_step:+; the step that failed: $failed_step}" "" "${2:-$failed_step_log}"
+    failed_step='' failed_step_log=''
 }
 
 # The programs of a pool run as many at once as it was opened for and are reported as they end.
@@ -91,16 +97,32 @@ pool_add() {
     while ((${#pool_names[@]} >= width)); do
         pool_collect "$1"
     done
+    rm -f "$1/$2.result"
     measure "$@" &
     pool_names[$!]=$2
 }
 
-# pool_collect FOLDER: waits for one program and reports it.
+# pool_collect FOLDER: waits for one program and reports it. Of two that end at the same moment, bash may have forgotten
+# the second before it is waited for; so the results tell which have ended, and bash only when to look.
 pool_collect() {
-    local ended
-    wait -n -p ended "${!pool_names[@]}"
-    report "$1" "${pool_names[$ended]}"
-    unset "pool_names[$ended]"
+    local id
+    while true; do
+        for id in "${!pool_names[@]}"; do
+            if has_ended "$1/${pool_names[$id]}.result" "$id"; then
+                report "$1" "${pool_names[$id]}"
+                unset "pool_names[$id]"
+                return
+            fi
+        done
+        wait -n "${!pool_names[@]}" 2>/dev/null
+    done
+}
+
+# has_ended RESULT ID: what was killed before it wrote its result is a failure.
+has_ended() {
+    [[ ! -s $1 ]] || return 0
+    ! kill -0 "$2" 2>/dev/null || return 1
+    [[ -s $1 ]] || echo "0 1 0.0 ended without a result" >"$1"
 }
 
 pool_finish() {

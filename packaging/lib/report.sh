@@ -1,5 +1,5 @@
 # What the commands say while they work: one line a step, and the log's end when a step fails.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 now_ms() {
     local now=$EPOCHREALTIME
@@ -22,11 +22,15 @@ indented_tail() {
     return 0
 }
 
+# Of the last step, where it failed.
+failed_step='' failed_step_log=''
+
 # step TITLE LOG COMMAND...: runs COMMAND with its output in LOG and prints one line; on failure also the log's end.
 step() {
     local title=$1 log=$2 started status=0
     shift 2
     started=$(now_ms)
+    failed_step='' failed_step_log=''
     printf '  %-48s' "$title"
     "$@" >"$log" 2>&1 || status=$?
     if ((status == 0)); then
@@ -36,5 +40,6 @@ step() {
     printf '%8s s  failed\n' "$(seconds_since "$started")"
     indented_tail "$log"
     echo "  the whole log: $log"
+    failed_step=$title failed_step_log=$log
     return "$status"
 }
