@@ -7,8 +7,9 @@ require_relative "acemq/durations"
 require_relative "acemq/waiting"
 require_relative "acemq/handle"
 %w[table connection message consumer].each { |name| require_relative "acemq/native/#{name}" }
-%w[options cancel headers codec outgoing message policy receiver consumer publisher events connect_settings signals
-   connection topology queues group ordered replay idempotency outbox observing wrapping table rules].each { |name| require_relative "acemq/#{name}" }
+%w[options cancel headers codec outgoing message policy receiver consumer publisher receipts window events
+   connect_settings signals connection topology queues group ordered replay idempotency outbox observing wrapping table
+   rules].each { |name| require_relative "acemq/#{name}" }
 
 # AceMQ for Ruby: publishing and consuming on RabbitMQ with retries, dead letters, replay, idempotency and an outbox.
 module AceMQ

@@ -21,6 +21,9 @@ module AceMQ
 
     ffi_lib library_file
 
+    # A pointer as a number, in what every message passes through: no object is made for it.
+    typedef :size_t, :address
+
     # A view of bytes that the library owns.
     class Bytes < FFI::Struct
       layout :data, :pointer, :length, :size_t
@@ -65,9 +68,20 @@ module AceMQ
       status = yield slot
       raise Error.take(status, slot.read_pointer) unless status.zero?
     rescue ArgumentError => e
-      raise unless e.message.include?("null byte")
+      raise nul(e)
+    end
 
-      raise InvalidArgument, "a text holds a NUL"
+    # @return [Exception] what is told of a text that ends too early for the library; any other is told as it is
+    def self.nul(failure)
+      failure.message.include?("null byte") ? InvalidArgument.new("a text holds a NUL") : failure
+    end
+
+    # The error of a call that was given a slot for it, which can be used again.
+    # @return [Error]
+    def self.failure(status, slot)
+      pointer = slot.read_pointer
+      slot.put_pointer(0, nil)
+      Error.take(status, pointer)
     end
 
     # The same for a call that also hands out a pointer.

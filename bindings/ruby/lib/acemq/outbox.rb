@@ -33,8 +33,8 @@ module AceMQ
     quick :acemq_outbox_options_init, %i[pointer size_t], :int
     waits :acemq_outbox_open, %i[string pointer pointer pointer], :int
     waits :acemq_outbox_free, [:pointer], :void
-    waits :acemq_outbox_enqueue, %i[pointer string string pointer int64 pointer pointer], :int
-    quick :acemq_outbox_statement_new, %i[string int string string pointer pointer pointer], :int
+    waits :acemq_outbox_enqueue, %i[pointer string string address int64 pointer pointer], :int
+    quick :acemq_outbox_statement_new, %i[string int string string address pointer pointer], :int
     quick :acemq_outbox_statement_text, [:pointer], :string
     quick :acemq_outbox_statement_count, [:pointer], :size_t
     quick :acemq_outbox_statement_value, %i[pointer size_t], :string

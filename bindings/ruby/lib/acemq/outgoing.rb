@@ -26,7 +26,7 @@ module AceMQ
 
     def build(codec, body)
       message = codec.message(body)
-      raise OutOfMemory if message.null?
+      raise OutOfMemory if message.zero?
 
       message
     end

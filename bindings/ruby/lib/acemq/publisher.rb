@@ -3,12 +3,25 @@
 module AceMQ
   # A publish under way. One thread at a time.
   class Receipt
-    TIMEOUT = 30
-    private_constant :TIMEOUT
+    # @api private
+    UNDER_WAY = 30
+
+    # Frees what the library has written, once nothing in Ruby can reach its receipt any more.
+    Release = Struct.new(:slot) do
+      def call(_id = nil)
+        Native.acemq_receipt_free(slot.read_ulong)
+      end
+    end
+    private_constant :Release
 
     # @api private
-    def initialize(handle)
-      @handle = handle
+    # @return [FFI::Pointer] where the library writes its receipt
+    attr_reader :slot
+
+    # @api private
+    def initialize
+      @slot = FFI::MemoryPointer.new(:pointer)
+      ObjectSpace.define_finalizer(self, Release.new(@slot))
       @error = nil
       @ended = false
     end
@@ -19,48 +32,49 @@ module AceMQ
     # @raise [PublishError] what else became of it
     # @raise [TimeoutError] it is still under way
     def wait(timeout: nil)
-      failure = outcome(timeout)
-      raise failure if failure
+      unless ended?
+        status = Receipt.await(address, Durations.milliseconds(timeout))
+        raise TimeoutError, "the publish is still under way" if status.nil?
+
+        note(status)
+      end
+      raise @error if @error
 
       true
     end
 
     # @return [Boolean] whether it ended
     def ended?
-      look unless @ended
+      return true if @ended
+
+      status = Native.receipt_look(address, 0, nil)
+      note(status) unless status == UNDER_WAY
       @ended
     end
 
     # @api private
-    # @return [Error, nil]
-    def outcome(timeout = nil)
-      return @error if ended?
+    # @return [Integer, nil] the status of a publish that ended; nil: it is still under way after so many milliseconds
+    def self.await(address, milliseconds)
+      Waiting.sliced(milliseconds) do |slice|
+        status = Native.acemq_receipt_wait(address, slice, nil)
+        status unless status == UNDER_WAY
+      end
+    end
 
-      Waiting.sliced(Durations.milliseconds(timeout)) { |slice| ended_within?(slice) }
-      raise TimeoutError, "the publish is still under way" unless @ended
-
-      @error
+    # @api private
+    # @return [Error] why it failed
+    def self.failure(address)
+      slot = FFI::MemoryPointer.new(:pointer)
+      Native.failure(Native.receipt_look(address, 0, slot), slot)
     end
 
     private
 
-    def look = note(Native.receipt_look(@handle.pointer, 0, nil))
+    def address = @slot.read_ulong
 
-    def ended_within?(slice) = note(Native.acemq_receipt_wait(@handle.pointer, slice, nil))
-
-    # @return [true, nil] nil: still under way
     def note(status)
-      return if status == TIMEOUT
-
-      @error = reason unless status.zero?
+      @error = Receipt.failure(address) unless status.zero?
       @ended = true
-    end
-
-    def reason
-      FFI::MemoryPointer.new(:pointer) do |slot|
-        status = Native.receipt_look(@handle.pointer, 0, slot)
-        return Error.take(status, slot.read_pointer)
-      end
     end
   end
 
@@ -69,6 +83,9 @@ module AceMQ
     # Seconds between two looks for room.
     LOOK = 0.002
     private_constant :LOOK
+
+    # @api private
+    attr_reader :codec
 
     # @api private
     def initialize(connection, exchange: nil, routing_key: nil, timeout: nil, codec: nil, confirmed: true, mandatory: true)
@@ -116,10 +133,10 @@ module AceMQ
     # @return [Receipt]
     def begin_publish(payload, to: nil, timeout: nil, codec: nil, **options)
       codec = codec.nil? ? @codec : Codec.of(codec)
-      wait = timeout.nil? ? @timeout : Durations.milliseconds(timeout)
       body = Outgoing.encode(codec, payload)
-      wait = await_room(body.bytesize, wait) if Native.acemq_publisher_has_room(@handle.pointer, body.bytesize).zero?
-      Outgoing.with(codec, body, options) { |message| Receipt.new(start(message, to, wait)) }
+      receipt = Receipt.new # before anything begins, or an interrupt could leave that to nobody
+      begin_at(receipt.slot, FFI::MemoryPointer.new(:pointer), codec, body, to, timeout, options)
+      receipt
     end
 
     # Publishes with up to +size+ under way at once, and waits at the end until all are confirmed.
@@ -140,6 +157,21 @@ module AceMQ
       window(size) { |window| payloads.each { |payload| window.send(payload, **options) } }
     end
 
+    # @api private
+    # @param receipt [FFI::Pointer] where the library writes its receipt
+    # @param error [FFI::Pointer] and where the error
+    def begin_at(receipt, error, codec, body, key, timeout, options)
+      wait = timeout.nil? ? @timeout : Durations.milliseconds(timeout)
+      publisher = @handle.pointer
+      wait = await_room(body.bytesize, wait) if Native.acemq_publisher_has_room(publisher, body.bytesize).zero?
+      Outgoing.with(codec, body, options) do |message|
+        status = Native.acemq_publisher_begin(publisher, key, message, wait, receipt, error)
+        raise Native.failure(status, error) unless status.zero?
+      end
+    rescue ArgumentError => e
+      raise Native.nul(e)
+    end
+
     private
 
     # A call that waits for room could not be interrupted. At the end it is asked all the same: its error says why.
@@ -148,53 +180,6 @@ module AceMQ
       finish = Durations.now + (wait / 1000.0)
       sleep LOOK while Native.acemq_publisher_has_room(@handle.pointer, bytes).zero? && Durations.now < finish
       [((finish - Durations.now) * 1000).ceil, 1].max
-    end
-
-    def start(message, key, wait)
-      pointer = Native.made { |out, error| Native.acemq_publisher_begin(@handle.pointer, key, message, wait, out, error) }
-      Handle.new(pointer, :acemq_receipt_free)
-    end
-  end
-
-  # Publishes of which some are under way at once. One thread at a time.
-  class Window
-    # @api private
-    def initialize(publisher, size)
-      raise LimitError.new("window #{size} is below 1", field: "window", limit: 1) unless size.is_a?(Integer) && size >= 1
-
-      @publisher = publisher
-      @size = size
-      @under_way = []
-      @failures = {}
-      @count = 0
-      @ended = 0
-    end
-
-    # Publishes one; waits for the oldest when the window is full. Arguments as of {Publisher#publish}.
-    # @return [Integer] its place, from 0
-    def publish(payload, **options)
-      settle_oldest while @under_way.size >= @size
-      @under_way.push(@publisher.begin_publish(payload, **options))
-      @count += 1
-      @count - 1
-    end
-    alias send publish
-
-    # @api private
-    def finish
-      settle_oldest until @under_way.empty?
-      raise BatchError.new(@failures, @count) unless @failures.empty?
-
-      @count
-    end
-
-    private
-
-    def settle_oldest
-      failure = @under_way.first.outcome
-      @under_way.shift
-      @failures[@ended] = failure if failure
-      @ended += 1
     end
   end
 end

@@ -2,25 +2,25 @@
 
 module AceMQ
   module Native
-    quick :acemq_message_new, %i[pointer size_t], :pointer
-    quick :acemq_message_json, [:string], :pointer
-    quick :acemq_message_msgpack, %i[pointer size_t], :pointer
-    waits :acemq_message_encoded, %i[pointer pointer size_t], :pointer
-    quick :acemq_message_free, [:pointer], :void
-    quick :acemq_message_check, %i[pointer pointer], :int
-    quick :acemq_message_set_id, %i[pointer string], :void
-    quick :acemq_message_set_type, %i[pointer string], :void
-    quick :acemq_message_set_version, %i[pointer int32], :void
-    quick :acemq_message_set_correlation, %i[pointer string], :void
-    quick :acemq_message_set_causation, %i[pointer string], :void
-    quick :acemq_message_set_origin, %i[pointer string], :void
-    quick :acemq_message_caused_by, %i[pointer pointer], :void
-    quick :acemq_message_set_headers, %i[pointer pointer], :void
-    quick :acemq_message_set_content_type, %i[pointer string], :void
-    quick :acemq_message_set_reply_to, %i[pointer string], :void
-    quick :acemq_message_set_priority, %i[pointer int], :void
-    quick :acemq_message_set_expiration, %i[pointer int64], :void
-    quick :acemq_message_set_transient, [:pointer], :void
+    quick :acemq_message_new, %i[pointer size_t], :address
+    quick :acemq_message_json, [:string], :address
+    quick :acemq_message_msgpack, %i[pointer size_t], :address
+    waits :acemq_message_encoded, %i[pointer pointer size_t], :address
+    quick :acemq_message_free, [:address], :void
+    quick :acemq_message_check, %i[address pointer], :int
+    quick :acemq_message_set_id, %i[address string], :void
+    quick :acemq_message_set_type, %i[address string], :void
+    quick :acemq_message_set_version, %i[address int32], :void
+    quick :acemq_message_set_correlation, %i[address string], :void
+    quick :acemq_message_set_causation, %i[address string], :void
+    quick :acemq_message_set_origin, %i[address string], :void
+    quick :acemq_message_caused_by, %i[address pointer], :void
+    quick :acemq_message_set_headers, %i[address pointer], :void
+    quick :acemq_message_set_content_type, %i[address string], :void
+    quick :acemq_message_set_reply_to, %i[address string], :void
+    quick :acemq_message_set_priority, %i[address int], :void
+    quick :acemq_message_set_expiration, %i[address int64], :void
+    quick :acemq_message_set_transient, [:address], :void
 
     # acemq_publisher_options
     class PublisherOptions < FFI::Struct
@@ -32,9 +32,9 @@ module AceMQ
     quick :acemq_publisher_new, %i[pointer pointer pointer pointer], :int
     quick :acemq_publisher_free, [:pointer], :void
     quick :acemq_publisher_has_room, %i[pointer size_t], :int
-    waits :acemq_publisher_begin, %i[pointer string pointer int64 pointer pointer], :int
-    waits :acemq_receipt_wait, %i[pointer int64 pointer], :int
-    attach_function :receipt_look, :acemq_receipt_wait, %i[pointer int64 pointer], :int
-    quick :acemq_receipt_free, [:pointer], :void
+    waits :acemq_publisher_begin, %i[pointer string address int64 pointer pointer], :int
+    waits :acemq_receipt_wait, %i[address int64 pointer], :int
+    attach_function :receipt_look, :acemq_receipt_wait, %i[address int64 pointer], :int
+    quick :acemq_receipt_free, [:address], :void
   end
 end
