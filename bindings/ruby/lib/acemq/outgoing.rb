@@ -13,10 +13,12 @@ module AceMQ
 
     module_function
 
-    # Lends a message with the body to the block.
-    def with(codec, body, options)
+    # Lends a message with the body to the block. The type, which nearly every message has, is taken apart from the other
+    # options: then these are mostly empty.
+    def with(codec, body, options, type: nil)
       message = build(codec, body)
       begin
+        Native.acemq_message_set_type(message, text(:type, type)) unless type.nil?
         apply(message, options) unless options.empty?
         yield message
       ensure

@@ -131,11 +131,11 @@ module AceMQ
     # Publishes without waiting for the confirm. It waits for room where as many are under way as the connection's
     # +outstanding+ allows.
     # @return [Receipt]
-    def begin_publish(payload, to: nil, timeout: nil, codec: nil, **options)
+    def begin_publish(payload, to: nil, type: nil, timeout: nil, codec: nil, **options)
       codec = codec.nil? ? @codec : Codec.of(codec)
       body = Outgoing.encode(codec, payload)
       receipt = Receipt.new # before anything begins, or an interrupt could leave that to nobody
-      begin_at(receipt.slot, FFI::MemoryPointer.new(:pointer), codec, body, to, timeout, options)
+      begin_at(receipt.slot, FFI::MemoryPointer.new(:pointer), codec, body, to, type, timeout, options)
       receipt
     end
 
@@ -160,11 +160,11 @@ module AceMQ
     # @api private
     # @param receipt [FFI::Pointer] where the library writes its receipt
     # @param error [FFI::Pointer] and where the error
-    def begin_at(receipt, error, codec, body, key, timeout, options)
+    def begin_at(receipt, error, codec, body, key, type, timeout, options)
       wait = timeout.nil? ? @timeout : Durations.milliseconds(timeout)
       publisher = @handle.pointer
       wait = await_room(body.bytesize, wait) if Native.acemq_publisher_has_room(publisher, body.bytesize).zero?
-      Outgoing.with(codec, body, options) do |message|
+      Outgoing.with(codec, body, options, type: type) do |message|
         status = Native.acemq_publisher_begin(publisher, key, message, wait, receipt, error)
         raise Native.failure(status, error) unless status.zero?
       end

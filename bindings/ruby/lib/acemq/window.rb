@@ -16,13 +16,13 @@ module AceMQ
 
     # Publishes one; waits for the oldest ones when the window is full. Arguments as of {Publisher#publish}.
     # @return [Integer] its place, from 0
-    def publish(payload, to: nil, timeout: nil, codec: nil, **options)
+    def publish(payload, to: nil, type: nil, timeout: nil, codec: nil, **options)
       codec = codec.nil? ? @publisher.codec : Codec.of(codec)
       body = Outgoing.encode(codec, payload)
       @lock.synchronize do
         @receipts.keep # of a publish that was interrupted as it began
         @receipts.make_room
-        @publisher.begin_at(@receipts.slot, @error, codec, body, to, timeout, options)
+        @publisher.begin_at(@receipts.slot, @error, codec, body, to, type, timeout, options)
         @receipts.keep
         @receipts.count - 1
       end
