@@ -16,7 +16,9 @@ module AceMQ
     # Lends a message with the body to the block. The type, which nearly every message has, is taken apart from the other
     # options: then these are mostly empty.
     def with(codec, body, options, type: nil)
-      message = build(codec, body)
+      message = codec.message(body)
+      raise OutOfMemory if message.zero?
+
       begin
         Native.acemq_message_set_type(message, text(:type, type)) unless type.nil?
         apply(message, options) unless options.empty?
@@ -24,13 +26,6 @@ module AceMQ
       ensure
         Native.acemq_message_free(message)
       end
-    end
-
-    def build(codec, body)
-      message = codec.message(body)
-      raise OutOfMemory if message.zero?
-
-      message
     end
 
     def encode(codec, payload)

@@ -45,7 +45,7 @@ module AceMQ
     # Frees what is left: what Ruby calls once its window is gone.
     def call(_id = nil)
       keep
-      free_oldest while @ended < @count
+      (@ended...@count).each { |place| Native.acemq_receipt_free(@ring[place % @size]) }
     end
 
     private
@@ -53,20 +53,13 @@ module AceMQ
     # The last of them is waited for first: when it has ended, mostly all have.
     def settle(count)
       outcome(@ring[(@ended + count - 1) % @size]) if count.positive?
-      count.times { settle_oldest }
-    end
-
-    def settle_oldest
-      receipt = @ring[@ended % @size]
-      status = outcome(receipt)
-      @failures[@ended] = Receipt.failure(receipt) unless status.zero?
-      free_oldest
-    end
-
-    def free_oldest
-      receipt = @ring[@ended % @size]
-      @ended += 1
-      Native.acemq_receipt_free(receipt)
+      count.times do
+        receipt = @ring[@ended % @size]
+        status = outcome(receipt)
+        @failures[@ended] = Receipt.failure(receipt) unless status.zero?
+        @ended += 1
+        Native.acemq_receipt_free(receipt)
+      end
     end
 
     def outcome(receipt)
