@@ -7,6 +7,7 @@ import pika
 import pika.exceptions
 
 RUN = "pika-" + uuid.uuid4().hex[:8]
+PATIENCE = 30.0  # seconds that something may take on a machine that is busy
 checks = []
 
 
@@ -64,7 +65,7 @@ class Client:
         connection = pika.BlockingConnection(pika.URLParameters(url))
         try:
             action(connection.channel())
-            connection.process_data_events(time_limit=2)
+            connection.process_data_events(time_limit=PATIENCE)
         except pika.exceptions.ConnectionClosedByBroker as error:
             assert error.reply_code == code, f"{error.reply_code} {error.reply_text}"
             assert error.reply_text == text, error.reply_text
@@ -76,7 +77,7 @@ class Client:
             exchange, key, body, pika.BasicProperties(**properties), mandatory=mandatory
         )
 
-    def get(self, queue, auto_ack=False, wait=5.0):
+    def get(self, queue, auto_ack=False, wait=PATIENCE):
         """The next message, waited for: a real broker takes a moment."""
         end = time.monotonic() + wait
         while True:
@@ -85,17 +86,20 @@ class Client:
                 return method, properties, body
             time.sleep(0.02)
 
-    def listen(self, seconds):
-        """Lets callbacks run for that long; pika returns after the first ones."""
-        end = time.monotonic() + seconds
+    def listen(self, got, count):
+        """Lets callbacks run until got has as many, and a moment more in which another one would come."""
+        end = time.monotonic() + PATIENCE
+        while len(got) < count and time.monotonic() < end:
+            self.connection.process_data_events(time_limit=0.1)
+        end = time.monotonic() + 0.2
         while time.monotonic() < end:
             self.connection.process_data_events(time_limit=max(0.0, end - time.monotonic()))
 
     def ready(self, queue):
         return self.channel.queue_declare(queue, passive=True).method.message_count
 
-    def wait_ready(self, queue, count, wait=5.0):
-        end = time.monotonic() + wait
+    def wait_ready(self, queue, count):
+        end = time.monotonic() + PATIENCE
         while self.ready(queue) != count and time.monotonic() < end:
             time.sleep(0.02)
         assert self.ready(queue) == count, f"{queue} holds {self.ready(queue)}, not {count}"

@@ -11,13 +11,13 @@ def prefetch_is_kept_and_acks_bring_more(client, _url):
     got = []
     client.channel.basic_qos(prefetch_count=3)
     client.channel.basic_consume(queue, lambda _c, method, _p, body: got.append((method, body)))
-    client.listen(0.3)
+    client.listen(got, 3)
     assert [body for _, body in got] == [b"0", b"1", b"2"], got
     client.channel.basic_ack(got[1][0].delivery_tag, multiple=True)
-    client.listen(0.3)
+    client.listen(got, 5)
     assert [body for _, body in got] == [b"0", b"1", b"2", b"3", b"4"], got
     client.channel.basic_nack(got[2][0].delivery_tag, requeue=True)
-    client.listen(0.3)
+    client.listen(got, 6)
     assert got[5][1] == b"2" and got[5][0].redelivered
     assert not got[4][0].redelivered
 
@@ -81,7 +81,7 @@ def deleting_a_queue_cancels_its_consumers(client, _url):
     tag = client.channel.basic_consume(queue, lambda *_: None)
     other = client.connection.channel()
     other.queue_delete(queue)
-    client.listen(0.5)
+    client.listen(cancelled, 1)
     assert cancelled == [tag], cancelled
 
 
@@ -105,7 +105,7 @@ def consumers_are_served_in_turn(client, _url):
         client.channel.basic_consume(queue, lambda _c, method, _p, _b: got.append(method.consumer_tag), consumer_tag=tag)
     for _ in range(6):
         client.publish(queue, b"x")
-    client.listen(0.5)
+    client.listen(got, 6)
     assert got == ["a", "b", "c", "a", "b", "c"], got
 
 
@@ -119,10 +119,10 @@ def single_active_consumer_gets_all_until_it_goes(client, _url):
         )
     for _ in range(4):
         client.publish(queue, b"x")
-    client.listen(0.5)
+    client.listen(got, 4)
     client.channel.basic_cancel("a")
     client.publish(queue, b"x")
-    client.listen(0.5)
+    client.listen(got, 5)
     assert got == ["a", "a", "a", "a", "b"], got
 
 
@@ -144,7 +144,7 @@ def priorities_of_messages_and_of_consumers(client, _url):
         )
     for _ in range(3):
         client.publish(queue, b"x")
-    client.listen(0.5)
+    client.listen(got, 3)
     assert got == ["high", "high", "low"], got
 
 
@@ -173,7 +173,7 @@ def quorum_tells_the_delivery_count(client, _url):
     client.publish(queue, b"new")
     client.wait_ready(queue, 2)
     client.channel.basic_consume(queue, lambda _c, m, p, body: got.append((body, m.redelivered, p.headers)), auto_ack=True)
-    client.listen(0.5)
+    client.listen(got, 2)
     assert got == [(b"x", True, {"x-delivery-count": 3}), (b"new", False, None)], got
 
 

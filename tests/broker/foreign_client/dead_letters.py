@@ -4,7 +4,7 @@ import time
 
 import pika
 
-from foreign_client.client import check, name
+from foreign_client.client import PATIENCE, check, name
 
 @check
 def rejected_goes_to_the_dead_letter_exchange(client, _url):
@@ -48,26 +48,27 @@ def dead_letter_keeps_its_keys_without_one_of_its_own(client, _url):
         assert properties.headers["x-death"][0]["routing-keys"] == [queue, "other"]
 
 
+# A message may be late on a machine that is busy, and never early, counted from before it was published.
 @check
 def ttl_expires_at_the_head(client, _url):
     dead = client.queue("ttl.dlq")
     arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead}
     queue = client.queue("ttl", arguments=dict(arguments, **{"x-message-ttl": 300}))
     own = client.queue("expiration", arguments=arguments)
-    client.publish(queue, b"queue")
-    client.publish(own, b"long", expiration="800")
-    client.publish(own, b"short", expiration="1")
     started = time.monotonic()
+    client.publish(queue, b"queue")
+    client.publish(own, b"long", expiration="2500")
+    client.publish(own, b"short", expiration="1")
     method, properties, body = client.get(dead, auto_ack=True)
-    assert body == b"queue" and 0.2 < time.monotonic() - started < 0.75, time.monotonic() - started
+    assert body == b"queue" and time.monotonic() - started > 0.29, time.monotonic() - started
     assert properties.headers["x-death"][0]["reason"] == "expired"
     assert "original-expiration" not in properties.headers["x-death"][0]
     for expected in (b"long", b"short"):
         method, properties, body = client.get(dead, auto_ack=True)
         assert body == expected
-        assert time.monotonic() - started > 0.7
+        assert time.monotonic() - started > 2.49
         assert properties.expiration is None
-        assert properties.headers["x-death"][0]["original-expiration"] in ("800", "1")
+        assert properties.headers["x-death"][0]["original-expiration"] in ("2500", "1")
 
 
 @check
@@ -78,7 +79,7 @@ def ttl_of_zero_is_for_waiting_consumers(client, _url):
     got = []
     client.channel.basic_consume(queue, lambda _c, _m, _p, body: got.append(body), auto_ack=True)
     client.publish(queue, b"taken")
-    client.listen(0.5)
+    client.listen(got, 1)
     assert got == [b"taken"], got
 
 
@@ -125,9 +126,11 @@ def order_of_three_deaths_is_rabbitmqs(client, _url):
 @check
 def automatic_cycles_are_dropped(client, _url):
     first = client.queue("cycle.1", arguments={"x-message-ttl": 1, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": name("cycle.2")})
-    second = client.queue("cycle.2", arguments={"x-message-ttl": 200, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": first})
+    second = client.queue("cycle.2", arguments={"x-message-ttl": 2000, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": first})
     client.publish(first, b"round")
     client.wait_ready(second, 1)
+    client.wait_ready(second, 0)
+    # Were it not dropped it would come again, and stay for as long as before.
     time.sleep(0.6)
     assert client.ready(first) == 0 and client.ready(second) == 0
     # One rejection on the way makes it somebody's decision.
@@ -140,7 +143,7 @@ def automatic_cycles_are_dropped(client, _url):
 @check
 def an_expired_and_replayed_message_needs_its_deaths_taken_off(client, _url):
     dead = client.queue("replay.dlq")
-    source = client.queue("replay", arguments={"x-message-ttl": 300, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead})
+    source = client.queue("replay", arguments={"x-message-ttl": 1500, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": dead})
     rung = client.queue("replay.rung", arguments={"x-message-ttl": 1, "x-dead-letter-exchange": "", "x-dead-letter-routing-key": source})
     client.publish(source, b"x")
     _, properties, _ = client.get(dead, auto_ack=True)
@@ -152,11 +155,13 @@ def an_expired_and_replayed_message_needs_its_deaths_taken_off(client, _url):
 
 @check
 def expired_queue_is_deleted(client, _url):
-    queue = client.queue("unused", arguments={"x-expires": 300})
+    queue = client.queue("unused", arguments={"x-expires": 1500})
     client.channel.queue_declare(queue, passive=True)
-    time.sleep(1.2)
-    client.refused(
-        lambda: client.channel.queue_declare(queue, passive=True),
-        404,
-        f"NOT_FOUND - no queue '{queue}' in vhost '/'",
-    )
+
+    def look_until_it_is_gone():
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            time.sleep(2.2)  # looking is a use, from which its time begins again
+            client.channel.queue_declare(queue, passive=True)
+
+    client.refused(look_until_it_is_gone, 404, f"NOT_FOUND - no queue '{queue}' in vhost '/'")
