@@ -1,6 +1,7 @@
 #include "codec/builtin.h"
 
 #include "base/random.h"
+#include "support/rounds.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -188,7 +189,7 @@ START_TEST(jansson_agrees_on_random_texts)
         "{}", "[1]", "\"b\":", "{\"c\":", ",\"d\":2", "x",        "\x01"};
     ace_random *random = ace_random_seeded((uint64_t)_i);
     size_t agreed = 0;
-    for (int round = 0; round < 150000; round++) {
+    for (int round = 0, last = rounds(150000); round < last; round++) {
         char text[64] = "";
         size_t length = 0;
         for (uint64_t left = 1 + ace_random_next(random) % 8; left > 0; left--) {
@@ -202,7 +203,7 @@ START_TEST(jansson_agrees_on_random_texts)
         agreed += is_json ? 1 : 0;
         json_decref(read);
     }
-    ck_assert_uint_gt(agreed, 1000);
+    ck_assert_uint_gt(agreed, (size_t)rounds(1000));
     ace_random_free(random);
 }
 END_TEST

@@ -2,6 +2,7 @@
  * it is read or refused, and the sanitizers find nothing. Seeds are fixed, so that a failure comes
  * back. */
 #include "samples.h"
+#include "support/rounds.h"
 #include "wire/assembly.h"
 #include "wire/big_endian.h"
 #include "wire/content.h"
@@ -182,6 +183,7 @@ static void mutate(uint64_t *state, ace_buffer *bytes)
 START_TEST(mutated_conversations_are_read_or_refused)
 {
     uint64_t state = 0x9E3779B97F4A7C15u + (uint64_t)_i;
+    int mutations = rounds(MUTATIONS);
     outcome seen = {0};
     for (int conversation = 0; conversation < CONVERSATIONS / 4; conversation++) {
         amqp_pool_t pool;
@@ -189,7 +191,7 @@ START_TEST(mutated_conversations_are_read_or_refused)
         ace_buffer valid = ACE_BUFFER_INIT;
         write_random_conversation(&state, &pool, &valid);
         ace_buffer changed = ACE_BUFFER_INIT;
-        for (int i = 0; i < MUTATIONS; i++) {
+        for (int i = 0; i < mutations; i++) {
             ace_buffer_clear(&changed);
             if (!ace_buffer_append(&changed, valid.data, valid.length)) {
                 ck_abort_msg("no memory");
@@ -202,9 +204,9 @@ START_TEST(mutated_conversations_are_read_or_refused)
         empty_amqp_pool(&pool);
     }
     /* The test reaches what it is about: all three ends come up often. */
-    ck_assert_uint_gt(seen.refused, MUTATIONS);
-    ck_assert_uint_gt(seen.contents, MUTATIONS);
-    ck_assert_uint_gt(seen.faults, 100);
+    ck_assert_uint_gt(seen.refused, (unsigned)mutations);
+    ck_assert_uint_gt(seen.contents, (unsigned)mutations);
+    ck_assert_uint_gt(seen.faults, (unsigned)rounds(100));
 }
 END_TEST
 
@@ -215,7 +217,7 @@ START_TEST(mutated_header_frames_are_read_or_refused)
     amqp_pool_t pool;
     init_amqp_pool(&pool, 4096);
     unsigned read = 0;
-    for (int i = 0; i < 25000; i++) {
+    for (int i = 0, last = rounds(25000); i < last; i++) {
         amqp_basic_properties_t properties;
         sample_properties(&state, &pool, &properties);
         ace_buffer bytes = ACE_BUFFER_INIT;
@@ -233,8 +235,8 @@ START_TEST(mutated_header_frames_are_read_or_refused)
         ace_buffer_free(&bytes);
         recycle_amqp_pool(&pool);
     }
-    ck_assert_uint_gt(read, 1000);
-    ck_assert_uint_lt(read, 24000);
+    ck_assert_uint_gt(read, (unsigned)rounds(1000));
+    ck_assert_uint_lt(read, (unsigned)rounds(24000));
     empty_amqp_pool(&pool);
 }
 END_TEST
