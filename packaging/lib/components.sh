@@ -10,6 +10,11 @@ readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600 
 readonly long_factor=20
 # The broker programs that nothing else may run beside.
 readonly alone='restart|blocked'
+# What takes longest, by name, the longest first: begun last, it would be left to one processor while the others idle.
+readonly longest=(surviving everything deb broker_idle mutations abi_gate consume.sh failures.sh broker_ladder
+    broker_consume_hops broker_consume_settle broker_replay broker_recovery unit_codec_msgpack unit_codec_encrypted
+    unit_allocation_failing unit_wire_frame unit_wire_mutation guide private_broker csharp idempotency.sh broker_hop_order
+    broker_flush unit_allocation_hostile unit_abi_tls defences)
 
 export ACEMQ_BROKER_HOME=$build/broker
 export ACEMQ_TEST_BROKER_CONTROL=$ACEMQ_ROOT/packaging/broker
@@ -110,6 +115,15 @@ program_subject() {
     echo "${name#test_}"
 }
 
+# longest_first PROGRAM...: one a line, as scripts or as names; those that are not in the list keep their order behind it.
+longest_first() {
+    local program
+    for program in "${longest[@]}"; do
+        printf '%s\n' "$@" | grep -xE "(.*/)?$program"
+    done
+    printf '%s\n' "$@" | grep -vxE "(.*/)?($(IFS='|' && echo "${longest[*]}"))"
+}
+
 # Scripts stand beside the programs; each is one that can be executed.
 scripts_in() {
     local script
@@ -142,7 +156,7 @@ limit_s() {
 # As many at once as there are processors.
 run_unit_programs() {
     local name
-    for name in "$@"; do
+    for name in $(longest_first "$@"); do
         pool_add "$(nproc)" "$output" "$name" check "$(limit_s "$unit_limit_s")" \
             "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$name"
     done
@@ -153,7 +167,7 @@ run_unit_programs() {
 run_broker_programs() {
     local name at_once=$((2 * $(nproc)))
     use_broker
-    for name in $(printf '%s\n' "$@" | grep -vE "$alone"); do
+    for name in $(longest_first "$@" | grep -vE "$alone"); do
         run_broker_program "$at_once" "$name"
     done
     pool_finish "$output"
@@ -187,7 +201,7 @@ run_broker_scripts() {
     if $postgres_is_ours; then
         use_postgres
     fi
-    for script in "$@"; do
+    for script in $(longest_first "$@"); do
         pool_add "$(nproc)" "$output" "$(basename "$script")" script "$(limit_s "$broker_limit_s")" \
             "${launcher[@]}" "$script"
     done
@@ -196,13 +210,16 @@ run_broker_scripts() {
 
 # --- the components ---
 
+# Each in folders of its own.
 component_static() {
     local script
     begin "static checks" static "$build"
-    for script in $(scripts_in tests/check); do
-        pool_add 1 "$output" "$(basename "$script")" script "$check_limit_s" "$script"
-        pool_finish "$output"
+    for script in $(longest_first $(scripts_in tests/check) | grep -v '/tidy$'); do
+        pool_add "$(nproc)" "$output" "$(basename "$script")" script "$check_limit_s" "$script"
     done
+    pool_finish "$output"
+    pool_add 1 "$output" tidy script "$check_limit_s" tests/check/tidy # which uses all processors itself
+    pool_finish "$output"
 }
 
 component_unit() {
@@ -288,9 +305,10 @@ component_thread() {
     run_broker_programs $(broker_programs)
 }
 
+# Random cases are repeated a twentieth as often as without it.
 component_valgrind() {
     begin "what parses and writes bytes under valgrind" valgrind "$build" \
-        env CK_TIMEOUT_MULTIPLIER=20 valgrind --quiet --error-exitcode=99 \
+        env CK_TIMEOUT_MULTIPLIER=20 ACEMQ_TEST_FEWER=20 valgrind --quiet --error-exitcode=99 \
         --leak-check=full --errors-for-leak-kinds=definite
     slowness=20
     run_unit_programs $(unit_programs | grep -E '^unit_(wire|codec)_')
