@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 module AceMQ
-  # Publishes of which some are under way at once. Any thread.
+  # Publishes of which some are under way at once. Any thread; not inside Signal.trap, where nothing can be locked.
   class Window
     # @api private
     def initialize(publisher, size)
