@@ -1,6 +1,6 @@
 # What packaging/test runs: one function a component, and the broker that some share.
 # It runs in the checkout's root. Names below it hold no blanks and no wildcards, so lists of them are split by the shell.
-# shellcheck shell=bash disable=SC2046
+# shellcheck shell=bash disable=SC2046,SC2154
 
 readonly build=$ACEMQ_ROOT/build
 readonly results=$build/results
@@ -8,8 +8,8 @@ readonly results=$build/results
 # What one program may take, in seconds, where nothing slows it down. A long run may take much longer.
 readonly unit_limit_s=120 broker_limit_s=300 check_limit_s=900 fuzz_limit_s=600 fault_limit_s=300
 readonly long_factor=20
-# The broker programs that nothing else may run beside.
-readonly alone='restart|blocked'
+# The broker programs that kill, stop or block the broker: they have one of their own, one at a time.
+readonly alone='restart|blocked' alone_home=$build/broker-alone
 # What takes longest, by name, the longest first: begun last, it would be left to one processor while the others idle.
 readonly longest=(surviving everything deb broker_idle mutations abi_gate consume.sh failures.sh broker_ladder
     broker_consume_hops broker_consume_settle broker_replay broker_recovery unit_codec_msgpack unit_codec_encrypted
@@ -47,6 +47,7 @@ use_broker() {
 }
 
 end_broker() {
+    end_lone_broker
     if $broker_is_ours; then
         broker_is_ours=false
         "$ACEMQ_TEST_BROKER_CONTROL" remove
@@ -163,24 +164,46 @@ run_unit_programs() {
     pool_finish "$output"
 }
 
-# Those that kill or stop the broker have it to themselves; the others, which mostly wait, share it, two a processor.
+# Those that kill or stop a broker run beside the others, which mostly wait and share one, two a processor.
 run_broker_programs() {
-    local name at_once=$((2 * $(nproc)))
+    local at_once=$((2 * $(nproc))) sharing lone
+    mapfile -t sharing < <(longest_first "$@" | grep -vE "$alone")
+    mapfile -t lone < <(printf '%s\n' "$@" | grep -E "$alone")
     use_broker
-    for name in $(longest_first "$@" | grep -vE "$alone"); do
-        run_broker_program "$at_once" "$name"
+    while ((${#sharing[@]} + ${#lone[@]} > 0)); do
+        if ((${#lone[@]} > 0)) && [[ ! " ${pool_names[*]} " =~ $alone ]]; then
+            run_alone "${lone[0]}"
+            lone=("${lone[@]:1}")
+        elif ((${#sharing[@]} > 0 && ${#pool_names[@]} < at_once + 1)); then
+            run_broker_program "${sharing[0]}"
+            sharing=("${sharing[@]:1}")
+        else
+            pool_collect "$output"
+        fi
     done
     pool_finish "$output"
-    for name in $(printf '%s\n' "$@" | grep -E "$alone"); do
-        use_broker
-        run_broker_program 1 "$name"
-        pool_finish "$output"
-    done
+    end_lone_broker
 }
 
 run_broker_program() {
-    pool_add "$1" "$output" "$2" check "$(limit_s "$broker_limit_s")" \
-        "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$2"
+    pool_add 99 "$output" "$1" check "$(limit_s "$broker_limit_s")" "${launcher[@]}" "$ACEMQ_TEST_BUILD/tests/$1"
+}
+
+# A program that failed may have left it dead; that is not the next one's fault.
+run_alone() {
+    local -x ACEMQ_BROKER_HOME=$alone_home ACEMQ_TEST_URL
+    if ! "$ACEMQ_TEST_BROKER_CONTROL" start >>"$build/broker-alone.log" 2>&1; then
+        count_failure "the RabbitMQ of $1 did not start" "$build/broker-alone.log"
+        return
+    fi
+    ACEMQ_TEST_URL=$("$ACEMQ_TEST_BROKER_CONTROL" url)
+    run_broker_program "$1"
+}
+
+end_lone_broker() {
+    if [[ -e $alone_home ]]; then
+        ACEMQ_BROKER_HOME=$alone_home "$ACEMQ_TEST_BROKER_CONTROL" remove >>"$build/broker-alone.log" 2>&1
+    fi
 }
 
 # Each may end the server's connections, and the server: one at a time.

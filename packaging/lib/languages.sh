@@ -11,11 +11,19 @@ run_scripts_of() {
     run_broker_scripts $(scripts_in "$2")
 }
 
+# What some of them run under AddressSanitizer is built ahead, with all processors, and not in the time of a test.
+build_sanitized_library() {
+    step "build the library with AddressSanitizer" "$build/sanitized-library.log" packaging/sanitized-library "$build" ||
+        count_failure "the library with AddressSanitizer"
+}
+
 component_python() {
+    build_sanitized_library
     run_scripts_of python bindings/python/tests "the binding for Python"
 }
 
 component_ruby() {
+    build_sanitized_library
     run_scripts_of ruby bindings/ruby/tests "the binding for Ruby"
 }
 
