@@ -217,7 +217,7 @@ answers_no_more() {
 
 # A signal that stops a process reaches its threads one after the other, and on a busy machine not at once.
 stands_still() {
-    [[ -z $(grep -hvE '^[0-9]+ \(.*\) T ' "/proc/$1/task/"*/stat) ]]
+    ! grep -qvE '^[0-9]+ \(.*\) T ' "/proc/$1/task/"*/stat
 }
 
 holds_one() {
