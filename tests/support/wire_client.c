@@ -12,6 +12,13 @@
 
 #define POOL_PAGE     4096
 #define ARGUMENTS_MAX 16
+#define PATIENCE      30000
+
+int ace_wire_patience(void)
+{
+    const char *times = getenv("CK_TIMEOUT_MULTIPLIER");
+    return times != NULL && atoi(times) > 1 ? PATIENCE * atoi(times) : PATIENCE;
+}
 
 ace_wire_client *ace_wire_client_open(ace_stream *stream)
 {
@@ -63,7 +70,7 @@ void ace_wire_send_bytes(ace_wire_client *client, const void *data, size_t lengt
         if (state == ACE_STREAM_FAILED)
             return;
         if (state == ACE_STREAM_BLOCKED)
-            ck_assert_msg(wait_for(client, false, ACE_WIRE_WAIT), "the server does not read");
+            ck_assert_msg(wait_for(client, false, ace_wire_patience()), "the server does not read");
         sent += moved;
     }
 }
@@ -131,7 +138,7 @@ static bool next_frame(ace_wire_client *client, ace_frame *frame)
         ck_assert_int_eq(ace_frame_next(&client->reader, frame, NULL), ACE_OK);
         if (frame->type != ACE_FRAME_NONE)
             return true;
-        ck_assert_msg(wait_for(client, true, ACE_WIRE_WAIT), "no answer");
+        ck_assert_msg(wait_for(client, true, ace_wire_patience()), "no answer");
         if (!receive(client))
             return false;
     }

@@ -5,7 +5,7 @@
 #include <check.h>
 #include <poll.h>
 
-#define STEPS (ACE_WIRE_WAIT / 10)
+#define STEP 10 /* milliseconds */
 
 ace_wire_client *ace_wire_client_login(ace_broker *broker)
 {
@@ -70,8 +70,8 @@ void ace_wire_wait_count(ace_wire_client *client, const char *queue, uint32_t co
 {
     uint32_t found = ace_wire_count(client, queue);
 
-    for (int i = 0; i < STEPS && found != count; i++) {
-        poll(NULL, 0, 10);
+    for (int left = ace_wire_patience() / STEP; left > 0 && found != count; left--) {
+        poll(NULL, 0, STEP);
         found = ace_wire_count(client, queue);
     }
     ck_assert_uint_eq(found, count);
@@ -104,7 +104,7 @@ void ace_wire_get(ace_wire_client *client, const char *queue)
 
 uint64_t ace_wire_wait_get(ace_wire_client *client, const char *queue, const char *body)
 {
-    for (int i = 0; i < STEPS; i++) {
+    for (int left = ace_wire_patience() / STEP; left > 0; left--) {
         const amqp_basic_get_ok_t *got;
 
         ace_wire_get(client, queue);
@@ -117,7 +117,7 @@ uint64_t ace_wire_wait_get(ace_wire_client *client, const char *queue, const cha
             return got->delivery_tag;
         }
         ck_assert_uint_eq(client->method.id, AMQP_BASIC_GET_EMPTY_METHOD);
-        poll(NULL, 0, 10);
+        poll(NULL, 0, STEP);
     }
     ck_abort_msg("%s did not arrive in %s", body, queue);
 }

@@ -88,7 +88,7 @@ START_TEST(a_foreign_header_is_answered_with_ours)
         struct pollfd polled = {.fd = ace_stream_descriptor(client->stream), .events = POLLIN};
         size_t moved = 0;
 
-        ck_assert_int_eq(poll(&polled, 1, ACE_WIRE_WAIT), 1);
+        ck_assert_int_eq(poll(&polled, 1, ace_wire_patience()), 1);
         ck_assert_int_eq(
             ace_stream_read(client->stream, answer + total, sizeof(answer) - total, &moved, NULL),
             ACE_STREAM_READY);
@@ -269,7 +269,7 @@ START_TEST(heartbeats_come_and_their_lack_ends_the_connection)
     for (;;) {
         struct pollfd polled = {.fd = ace_stream_descriptor(client->stream), .events = POLLIN};
 
-        ck_assert_int_eq(poll(&polled, 1, ACE_WIRE_WAIT), 1);
+        ck_assert_int_eq(poll(&polled, 1, ace_wire_patience()), 1);
         ck_assert_int_eq(ace_stream_read(client->stream,
                                          ace_frame_reader_room(&client->reader, 100, &size), 100,
                                          &moved, NULL),
