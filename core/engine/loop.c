@@ -66,6 +66,11 @@ void ace_loop_expect(ace_loop *loop)
     }
 }
 
+bool ace_loop_expects(const ace_loop *loop)
+{
+    return atomic_load(&loop->company) || atomic_load(&loop->rest) == LOOP_DOZING;
+}
+
 bool ace_loop_post_soon(ace_loop *loop, ace_task *task)
 {
     ace_loop_expect(loop);

@@ -77,8 +77,9 @@ bool ace_loop_post(ace_loop *loop, ace_task *task);
  */
 #define ACE_LOOP_DOZE 1 /* ms */
 bool ace_loop_post_soon(ace_loop *loop, ace_task *task);
-void ace_loop_hurry(ace_loop *loop);  /* any thread: what was posted begins now */
-void ace_loop_expect(ace_loop *loop); /* any thread: such a run is about to begin */
+void ace_loop_hurry(ace_loop *loop);         /* any thread: what was posted begins now */
+void ace_loop_expect(ace_loop *loop);        /* any thread: such a run is about to begin */
+bool ace_loop_expects(const ace_loop *loop); /* any thread: it is, or has begun */
 
 /* Runs `run(user)` on the loop's thread and waits for its end; directly when this is that thread.
  * False when the loop has ended and nothing was run. */

@@ -75,6 +75,9 @@ static void tell_ended(ace_deferral *deferral)
         publisher->ended_now[i] = 0;
         if (count > 0) {
             publisher->bytes_ended_now = 0;
+            if (count >= COMPANY_FROM && i != ACE_PUBLISH_HOP) {
+                ace_loop_expect(publisher->loop); /* a window is filled again */
+            }
             leave_hand(publisher, (ace_publish_lane)i, count, bytes);
         }
     }
@@ -239,7 +242,8 @@ ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, a
 ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
                                    ace_publish *publish, ace_error **error)
 {
-    bool company = atomic_load(&publisher->in_hand[lane]) >= COMPANY_FROM &&
+    bool company = (atomic_load(&publisher->in_hand[lane]) >= COMPANY_FROM ||
+                    ace_loop_expects(publisher->loop)) &&
                    !ace_loop_is_current(publisher->loop);
     return submit(publisher, lane, publish, company ? ace_loop_post_soon : ace_loop_post, error);
 }

@@ -109,7 +109,7 @@ ace_code ace_publisher_submit(ace_publisher *publisher, ace_publish_lane lane, a
                               ace_error **error);
 
 /* The same where nobody waits for this one's result at present: it may leave up to ACE_LOOP_DOZE
- * later, in one write with others, while many are in hand. */
+ * later, in one write with others, while many are in hand or many have just ended. */
 ace_code ace_publisher_submit_soon(ace_publisher *publisher, ace_publish_lane lane,
                                    ace_publish *publish, ace_error **error);
 /* Any thread: what was submitted so leaves now. Before waiting for a result. */
