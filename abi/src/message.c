@@ -151,15 +151,20 @@ acemq_message *acemq_message_verbatim(const void *body, size_t length, const ace
     return message;
 }
 
+static void free_text(acemq_message *message, char *text)
+{
+    if (text != message->short_type) {
+        free(text);
+    }
+}
+
 void acemq_message_free(acemq_message *message)
 {
     if (message == NULL) {
         return;
     }
-    for (size_t i = 0; i < ACE_TEXT_COUNT; i++) {
-        if (message->texts[i] != NULL) {
-            free(message->texts[i]);
-        }
+    for (size_t i = 0; message->owns_texts && i < ACE_TEXT_COUNT; i++) {
+        free_text(message, message->texts[i]);
     }
     free(message->route);
     ace_table_release(&message->headers);
@@ -180,6 +185,18 @@ acemq_status acemq_message_check(const acemq_message *message, acemq_error **err
     return (acemq_status)code;
 }
 
+/* `text` may be the present one. NULL: no memory. */
+static char *copy_text(acemq_message *message, ace_message_text which, ace_bytes text)
+{
+    if (which == ACE_TEXT_TYPE && text.length < sizeof message->short_type) {
+        memmove(message->short_type, text.data, text.length);
+        message->short_type[text.length] = '\0';
+        return message->short_type;
+    }
+    message->owns_texts = true;
+    return ace_bytes_to_text(text);
+}
+
 bool ace_message_set_text(acemq_message *message, ace_message_text which, const char *field,
                           const char *text)
 {
@@ -190,13 +207,15 @@ bool ace_message_set_text(acemq_message *message, ace_message_text which, const 
             ace_message_fail(message, ACE_INVALID_ARGUMENT, field, "is not UTF-8");
             return false;
         }
-        copy = ace_bytes_to_text(given);
+        copy = copy_text(message, which, given);
         if (copy == NULL) {
             ace_message_fail(message, ACE_OUT_OF_MEMORY, field, "found no memory");
             return false;
         }
     }
-    free(message->texts[which]);
+    if (message->texts[which] != copy) {
+        free_text(message, message->texts[which]);
+    }
     message->texts[which] = copy;
     if (which == ACE_TEXT_CONTENT_TYPE) {
         message->usual_type = NULL;

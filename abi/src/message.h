@@ -22,7 +22,7 @@ typedef struct ace_body {
 ace_body *ace_body_keep(ace_body *body);
 void ace_body_release(ace_body *body); /* NULL is fine */
 
-/* The texts of a message, each malloc'd; NULL: not set. */
+/* The texts of a message, each malloc'd but for a short type; NULL: not set. */
 typedef enum ace_message_text {
     ACE_TEXT_ID,
     ACE_TEXT_TYPE,
@@ -44,12 +44,16 @@ typedef enum ace_message_text {
     ACE_TEXT_COUNT
 } ace_message_text;
 
+#define ACE_SHORT_TYPE 48 /* with its NUL: most are, and nearly every message has one */
+
 struct acemq_message {
     ace_error *error; /* the first; NULL */
     ace_body *body;
     bool verbatim;
     ace_table headers;
     char *texts[ACE_TEXT_COUNT];
+    char short_type[ACE_SHORT_TYPE]; /* where the type lies that fits */
+    bool owns_texts;                 /* there may be others to free */
     const char *usual_type; /* the content type it was made with, not owned; NULL: another */
     ace_bytes *route;       /* into the route's text */
     size_t route_length;

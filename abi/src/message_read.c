@@ -94,6 +94,7 @@ acemq_message *ace_message_copy(const acemq_message *message)
         return NULL;
     }
     *copy = (acemq_message){.body = ace_body_keep(message->body),
+                            .owns_texts = true,
                             .usual_type = message->usual_type,
                             .verbatim = message->verbatim,
                             .route_length = message->route_length,

@@ -30,6 +30,7 @@ static bool give_id(acemq_message *message, const ace_connection *connection)
         return true;
     }
     ace_uuid_v4(connection->settings.random, id);
+    message->owns_texts = true;
     message->texts[ACE_TEXT_ID] = strdup(id);
     return message->texts[ACE_TEXT_ID] != NULL;
 }

@@ -157,6 +157,32 @@ START_TEST(everything_that_is_set_arrives)
 }
 END_TEST
 
+/* Short ones and long ones lie in different places. */
+START_TEST(a_type_is_set_again_also_to_a_part_of_itself)
+{
+    char long_type[200];
+    memset(long_type, 'a', sizeof long_type - 1);
+    memcpy(long_type + sizeof long_type - 5, "tail", 5);
+    acemq_message *message = acemq_message_new("body", 4);
+    for (size_t length = 1; length < sizeof long_type; length++) {
+        const char *end = long_type + sizeof long_type - 1 - length;
+        acemq_message_set_type(message, "order.placed");
+        acemq_message_set_type(message, end);
+        ck_assert_str_eq(acemq_message_type(message), end);
+        acemq_message_set_type(message, acemq_message_type(message));
+        ck_assert_str_eq(acemq_message_type(message), end);
+        acemq_message_set_type(message, acemq_message_type(message) + length / 2);
+        ck_assert_str_eq(acemq_message_type(message), end + length / 2);
+        acemq_message_set_type(message, length % 2 == 0 ? NULL : "");
+        ck_assert_ptr_null(acemq_message_type(message));
+    }
+    acemq_message_set_type(message, long_type);
+    acemq_message_set_correlation(message, "correlation");
+    ck_assert_int_eq(acemq_message_check(message, NULL), ACEMQ_OK);
+    acemq_message_free(message);
+}
+END_TEST
+
 START_TEST(a_message_is_published_again_with_a_new_id)
 {
     acemq_message *message = acemq_message_text("x");
@@ -524,6 +550,7 @@ int main(void)
     tcase_add_checked_fixture(tests, begin, end);
     tcase_add_test(tests, a_plain_message_gets_a_whole_envelope);
     tcase_add_test(tests, everything_that_is_set_arrives);
+    tcase_add_test(tests, a_type_is_set_again_also_to_a_part_of_itself);
     tcase_add_test(tests, a_message_is_published_again_with_a_new_id);
     tcase_add_test(tests, a_verbatim_message_arrives_as_it_was_exported);
     tcase_add_test(tests, what_cannot_be_sent_is_refused_before_a_byte_is);
