@@ -167,11 +167,11 @@ END_TEST
  * recursion. */
 START_TEST(a_long_chain_of_full_queues_is_worked_off)
 {
-    enum { LENGTH = 300 };
+    enum { LENGTH = 150 };
     char name[16];
     char next[16];
 
-    ace_wire_declare(client, "q300", NULL);
+    ace_wire_declare(client, "q150", NULL);
     for (int i = 0; i < LENGTH; i++) {
         amqp_table_t arguments;
 
@@ -184,7 +184,7 @@ START_TEST(a_long_chain_of_full_queues_is_worked_off)
         ace_wire_declare(client, name, &arguments);
     }
     ace_wire_publish_text(client, "q0", "x");
-    ace_wire_wait_get(client, "q300", "x");
+    ace_wire_wait_get(client, "q150", "x");
     ck_assert_int_eq(ace_wire_header(client, "x-death")->value.array.num_entries, LENGTH);
 }
 END_TEST
