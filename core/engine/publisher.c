@@ -1,3 +1,4 @@
+#include "base/memory.h"
 #include "engine/publisher_record.h"
 #include "engine/waiter.h"
 
@@ -203,9 +204,26 @@ void ace_publisher_free(ace_publisher *publisher)
     free(publisher);
 }
 
+static void arrive(ace_task *task);
+
+/* Those behind it were written by another processor: by the time they arrive they are here. */
+static void call_following(const ace_task *task)
+{
+    const ace_task *next = task->next;
+    if (next == NULL || next->run != arrive) {
+        return;
+    }
+    const ace_publish *following = ACE_RECORD(next, ace_publish, task);
+    ace_memory_call(following->frames.data, following->frames.length);
+    if (next->next != NULL) {
+        ace_memory_call(ACE_RECORD(next->next, ace_publish, task), sizeof *following);
+    }
+}
+
 static void arrive(ace_task *task)
 {
     ace_publish *publish = ACE_RECORD(task, ace_publish, task);
+    call_following(task);
     ace_lane_arrive(&publish->publisher->lanes[publish->lane], publish);
 }
 
