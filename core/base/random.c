@@ -5,8 +5,6 @@
 
 #include <endian.h>
 #include <errno.h>
-#include <openssl/rand.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -59,60 +57,34 @@ static uint64_t from_the_kernel(void)
     }
 }
 
-/* What a thread has drawn and not used: one call for many numbers. A child of fork must not use its
- * parent's. */
-#define FIRST_STORED 64
-#define STORED       256
+/* What a thread has drawn and not used: one system call for many numbers. A child of fork must not
+ * use its parent's. */
+#define STORED 64
 
 static _Thread_local struct {
     uint64_t epoch;
-    bool was_used_up;
     size_t left;
     uint64_t values[STORED];
 } store;
 
-/* Not a child of fork, whose OpenSSL may have been copied while another thread held its locks. */
-static bool is_first_process(uint64_t epoch)
-{
-    static atomic_uint_least64_t first;
-    uint64_t known = atomic_load_explicit(&first, memory_order_relaxed);
-    return known == epoch || (known == 0 && atomic_compare_exchange_strong(&first, &known, epoch));
-}
-
-/* A thread that draws many has them from OpenSSL, for a sixth of what the kernel takes; what it
- * needs for that is too dear for one that draws a few. Either gives all of them or none. */
-static bool fill(uint64_t epoch, size_t size)
-{
-    if (size > FIRST_STORED * sizeof store.values[0] && is_first_process(epoch) &&
-        RAND_bytes((unsigned char *)store.values, (int)size) == 1) {
-        return true;
-    }
-    return getrandom(store.values, size, 0) == (ssize_t)size;
-}
-
 static bool refill(uint64_t epoch)
 {
-    size_t count = store.epoch == epoch && store.was_used_up ? STORED : FIRST_STORED;
-    store.left = 0;
-    if (epoch == 0 || !fill(epoch, count * sizeof store.values[0])) {
+    /* So few bytes come whole, or not at all. */
+    if (epoch == 0 ||
+        getrandom(store.values, sizeof store.values, 0) != (ssize_t)sizeof store.values) {
         return false;
     }
-    store.was_used_up = store.epoch == epoch;
     store.epoch = epoch;
-    store.left = count;
+    store.left = STORED;
     return true;
 }
 
 static void from_the_store(uint64_t *numbers, size_t count)
 {
     uint64_t epoch = ace_process_epoch();
-    if ((store.left >= count && store.epoch == epoch && epoch != 0) || refill(epoch)) {
-        store.left -= count;
-        memcpy(numbers, store.values + store.left, count * sizeof *numbers);
-        return;
-    }
+    bool is_full = (store.left >= count && store.epoch == epoch && epoch != 0) || refill(epoch);
     for (size_t i = 0; i < count; i++) {
-        numbers[i] = from_the_kernel();
+        numbers[i] = is_full ? store.values[--store.left] : from_the_kernel();
     }
 }
 

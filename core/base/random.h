@@ -6,7 +6,7 @@
 
 typedef struct ace_random ace_random;
 
-ace_random *ace_random_system(void);          /* of the kernel, or OpenSSL's; static, any thread */
+ace_random *ace_random_system(void);          /* getrandom(2); static, any thread */
 ace_random *ace_random_seeded(uint64_t seed); /* repeatable; locked inside; NULL without memory */
 void ace_random_free(ace_random *random);     /* NULL and the system one are fine */
 uint64_t ace_random_next(ace_random *random);

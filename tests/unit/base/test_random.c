@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MANY 1000 /* more than a thread draws before they come from OpenSSL */
+#define MANY 1000 /* more than a thread draws ahead */
 
 static void expect_uuid(const char *uuid)
 {
@@ -107,7 +107,7 @@ START_TEST(a_unit_is_in_0_to_1_and_even)
 END_TEST
 
 /* What a thread has drawn ahead is not drawn again in a child, nor in the child's child; also where
- * so many were drawn that they come from elsewhere. */
+ * it has drawn so again and again. */
 START_TEST(a_child_of_fork_draws_other_numbers_than_its_parent)
 {
     uint64_t drawn[3] = {0};
