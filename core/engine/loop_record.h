@@ -10,6 +10,7 @@
 #ifndef ACE_ENGINE_LOOP_RECORD_H
 #define ACE_ENGINE_LOOP_RECORD_H
 
+#include "base/memory.h"
 #include "base/thread.h"
 #include "engine/loop.h"
 
@@ -27,12 +28,17 @@ typedef enum ace_loop_rest {
 struct ace_loop {
     ace_clock *clock;
     ace_thread thread;
-    int wake;                   /* an eventfd, polled by who has the turn */
+    int wake; /* an eventfd, polled by who has the turn */
+
+    /* Written by all: in a cache line of its own. */
+    char before_posted[ACE_CACHE_LINE];
     _Atomic(ace_task *) posted; /* newest first; the end's mark once the loop takes nothing more */
-    ace_task *taken;            /* of these, in the order of posting */
     atomic_int rest;            /* ace_loop_rest */
     atomic_bool company;        /* something was posted that may wait for more */
-    bool dozes;                 /* such things come one after the other at present */
+    char behind_posted[ACE_CACHE_LINE];
+
+    ace_task *taken; /* of what was posted, in the order of posting */
+    bool dozes;      /* what may wait for more comes one after the other at present */
     bool stopping;
     bool abandoned;
     int64_t now;

@@ -3,6 +3,7 @@
 #ifndef ACE_ENGINE_PUBLISHER_RECORD_H
 #define ACE_ENGINE_PUBLISHER_RECORD_H
 
+#include "base/memory.h"
 #include "base/thread.h"
 #include "engine/channel.h"
 #include "engine/publisher.h"
@@ -35,24 +36,32 @@ typedef struct ace_lane {
     ace_timer expiry; /* not after the first deadline of all that is in hand */
 } ace_lane;
 
+/* Three parts, each in cache lines of its own: what one processor writes for every message would
+ * otherwise take from another what that one reads for every message. */
 struct ace_publisher {
+    /* Read by all, written hardly ever. */
     ace_link *link;
     ace_loop *loop;
     const ace_settings *settings;
+    void (*returned)(const ace_error *error, void *user);
+    void *returned_user;
+    _Atomic(ace_metrics *) metrics; /* borrowed; NULL: nobody measures */
+    atomic_bool paused;
+    atomic_bool closed;
+    char before_the_loops[ACE_CACHE_LINE];
+
+    /* The loop's thread's. */
     ace_lane lanes[ACE_LANES];
     ace_link_listener listener;
     bool blocked;
     bool ended; /* takes nothing more; the loop's side of `closed` */
     ace_publisher_counts counts;
-    void (*returned)(const ace_error *error, void *user);
-    void *returned_user;
     size_t ended_now[ACE_LANES]; /* in this turn, told to other threads at its end */
     size_t bytes_ended_now;
     ace_deferral tally;
+    char behind_the_loops[ACE_CACHE_LINE];
 
-    _Atomic(ace_metrics *) metrics; /* borrowed; NULL: nobody measures */
-    atomic_bool paused;
-    atomic_bool closed;
+    /* Written by all. */
     atomic_size_t in_hand[ACE_LANES]; /* submitted and not ended, but for those of this turn */
     atomic_size_t bytes;              /* of these, without the hops */
     atomic_size_t waiters;
