@@ -333,13 +333,23 @@ bool ace_inbox_is_within_limit(void *inbox)
     return asked->workers <= asked->limit && asked->pulling <= asked->limit;
 }
 
-bool ace_inbox_take_destructor(ace_inbox *inbox)
+bool ace_inbox_take_destructor(ace_inbox *inbox, unsigned workers)
 {
-    ace_mutex_lock(&inbox->mutex);
-    bool due = inbox->closed && inbox->workers == 0 && !inbox->destroyed;
+    bool due = inbox->closed && inbox->workers == workers && !inbox->destroyed;
     inbox->destroyed = inbox->destroyed || due;
-    ace_mutex_unlock(&inbox->mutex);
     return due;
+}
+
+bool ace_inbox_has_only_handlers(void *inbox)
+{
+    const ace_inbox *asked = inbox;
+    size_t handlers = 0;
+    for (const ace_link_node *node = ace_list_first(&asked->held); node != NULL;
+         node = ace_list_next(&asked->held, node)) {
+        const ace_delivery *delivery = ACE_RECORD(node, ace_delivery, held);
+        handlers += !atomic_load(&delivery->settled); /* by what the handler answers */
+    }
+    return asked->workers <= handlers;
 }
 
 static ace_code closed(const ace_inbox *inbox, ace_error **error)

@@ -91,8 +91,11 @@ ace_code ace_inbox_set_limit(ace_inbox *inbox, unsigned limit, ace_error **error
 /* For ace_inbox_await(): not more receivers than there may be. */
 bool ace_inbox_is_within_limit(void *inbox);
 
-/* True for the one caller who has to call the destructor: it is closed and no handler runs. */
-bool ace_inbox_take_destructor(ace_inbox *inbox);
+/* True for the one caller who has to call the destructor: it is closed, and so many threads are
+ * left. With the inbox locked. */
+bool ace_inbox_take_destructor(ace_inbox *inbox, unsigned workers);
+/* For ace_inbox_await(): each thread that is left is inside a handler. */
+bool ace_inbox_has_only_handlers(void *inbox);
 
 /* A puller's wait for the next. ACE_TIMEOUT, ACE_CANCELLED (also: too many are inside since the
  * limit became smaller), ACE_CLOSED or why it ended, ACE_WRONG_THREAD (as many as may be are

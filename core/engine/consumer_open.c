@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define LEAVING 500 /* ms that a thread may take from its last delivery to its end */
+
 void ace_consumer_options_init(ace_consumer_options *options)
 {
     *options = (ace_consumer_options){
@@ -178,7 +180,17 @@ static void on_loop(ace_consumer *consumer, void (*run)(void *user))
 
 static void destroy_user(ace_consumer *consumer)
 {
-    if (ace_inbox_take_destructor(&consumer->inbox) && consumer->destructor != NULL) {
+    ace_inbox *inbox = &consumer->inbox;
+    /* A thread that has handled its last is about to end. Where handlers still run, the last of
+     * them sees to it. */
+    if (!ace_loop_is_any_current()) {
+        int64_t deadline = ace_deadline_after(LEAVING);
+        (void)ace_inbox_await(inbox, ace_inbox_has_only_handlers, inbox, deadline, NULL);
+    }
+    ace_mutex_lock(&inbox->mutex);
+    bool due = ace_inbox_take_destructor(inbox, 0);
+    ace_mutex_unlock(&inbox->mutex);
+    if (due && consumer->destructor != NULL) {
         consumer->destructor(consumer->user);
     }
 }

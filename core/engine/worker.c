@@ -62,15 +62,18 @@ static void work(void *user)
         ace_consumer_handle(consumer, delivery);
         handling = NULL;
     }
+    /* While it still counts as one of them: whoever closes waits for the destructor too. */
+    if (ace_inbox_take_destructor(inbox, 1) && consumer->destructor != NULL) {
+        ace_mutex_unlock(&inbox->mutex);
+        consumer->destructor(consumer->user);
+        ace_mutex_lock(&inbox->mutex);
+    }
     inbox->workers--;
     if (!ace_list_empty(&inbox->ready)) {
         ace_condition_signal(&inbox->arrived); /* meant for another, if this one had it */
     }
     ace_condition_broadcast(&inbox->quiet);
     ace_mutex_unlock(&inbox->mutex);
-    if (ace_inbox_take_destructor(inbox) && consumer->destructor != NULL) {
-        consumer->destructor(consumer->user);
-    }
     ace_consumer_unref(consumer);
 }
 

@@ -30,6 +30,36 @@ START_TEST(an_accepted_message_is_acknowledged_and_gone)
 }
 END_TEST
 
+static void destroyed_slowly(void *user)
+{
+    nap(2); /* long enough for who does not wait to be gone */
+    record_destruction(user);
+}
+
+/* What the handler uses may be freed then, also where its thread was just about to end. */
+START_TEST(the_destructor_was_called_when_closing_returns)
+{
+    consume_bench bench;
+    open_with_queue(&bench, "destroyed");
+    for (int round = 0; round < 100; round++) {
+        recorder record = {.outcome = ACE_ACCEPTED};
+        ace_consumer_options options = options_of(&bench, &record, NULL);
+        options.destructor = destroyed_slowly;
+        ace_consumer *consumer = consume_with(&bench, &options);
+        put_text(&bench, "one");
+        AWAIT(counted(consumer).acknowledged == 1);
+        if (round % 2 == 0) {
+            MUST(ace_consumer_close(consumer, &error));
+        } else {
+            MUST(ace_consumer_drain(consumer, soon(), NULL, &error));
+        }
+        ck_assert_int_eq(atomic_load(&record.destroyed), 1);
+        ace_consumer_release(consumer);
+    }
+    bench_close(&bench, NULL);
+}
+END_TEST
+
 START_TEST(messages_are_handled_one_at_a_time_in_their_order)
 {
     consume_bench bench;
@@ -411,6 +441,7 @@ END_TEST
 static void add_tests(TCase *tcase)
 {
     tcase_add_test(tcase, an_accepted_message_is_acknowledged_and_gone);
+    tcase_add_test(tcase, the_destructor_was_called_when_closing_returns);
     tcase_add_test(tcase, messages_are_handled_one_at_a_time_in_their_order);
     tcase_add_test(tcase, an_empty_body_is_a_message_of_length_zero);
     tcase_add_test(tcase, a_missing_source_is_named_and_not_made);
