@@ -106,6 +106,12 @@ void ace_loop_expect(ace_loop *loop)
     (void)loop;
 }
 
+bool ace_loop_expects(const ace_loop *loop)
+{
+    (void)loop;
+    return false;
+}
+
 void ace_loop_hurry(ace_loop *loop)
 {
     (void)loop;
