@@ -155,6 +155,11 @@ static json_t *with_prefix(json_t *rows, const char *member, const char *prefix)
     return kept;
 }
 
+void broker_control_keep_declared(void)
+{
+    free(broker_control_ctl("eval", "ok = mnesia:sync_log().", NULL));
+}
+
 json_t *broker_control_queues(const char *prefix)
 {
     return with_prefix(

@@ -16,6 +16,10 @@ char *broker_control_ctl(const char *first, ...) __attribute__((sentinel));
 /* rabbitmqctl with --formatter json, parsed; released with json_decref(). */
 json_t *broker_control_json(const char *first, ...) __attribute__((sentinel));
 
+/* What was declared is on the disk from here on. RabbitMQ writes it some time after it answered, so
+ * that a kill may take a binding, or a queue, that is only seconds old. */
+void broker_control_keep_declared(void);
+
 /* Queues whose names start with `prefix`: an array of objects name, type, durable, arguments, the
  * last an array of [name, AMQP type, value]. */
 json_t *broker_control_queues(const char *prefix);
