@@ -239,32 +239,14 @@ static void *publish_into_the_void(void *user)
     return NULL;
 }
 
-/* Of the letters 0 to 19, how many are not among the dead; some are there twice, since what was
- * handled before the crash and not acknowledged by then comes again. */
-static int missing_letters(const trial *self, const char *dead)
-{
-    trial_sight letters[2 * LETTERS];
-    bool found[LETTERS] = {false};
-    int missing = LETTERS;
-    size_t count = trial_browse(self, dead, letters, 2 * LETTERS);
-    for (size_t i = 0; i < count; i++) {
-        int number = atoi(acemq_envelope_id(letters[i].envelope));
-        ck_assert_int_ge(number, 0);
-        ck_assert_int_lt(number, LETTERS);
-        missing -= found[number] ? 0 : 1;
-        found[number] = true;
-        trial_sight_free(&letters[i]);
-    }
-    return missing;
-}
-
+/* What was handled before the crash and not acknowledged by then comes again, and dies twice. */
 static void wait_for_letters(const trial *self, const char *dead)
 {
     int64_t deadline = trial_now() + 60000;
-    int missing;
-    while ((missing = missing_letters(self, dead)) > 0) {
+    size_t missing, held;
+    while ((missing = trial_missing(self, dead, LETTERS, 2, &held)) > 0) {
         if (trial_now() > deadline) {
-            ck_abort_msg("%d messages are not among the dead after 60 s: %s", missing,
+            ck_abort_msg("%zu messages are not among the dead after 60 s: %s", missing,
                          broker_control_ctl("list_queues", "name", "messages_ready",
                                             "messages_unacknowledged", NULL));
         }

@@ -278,6 +278,27 @@ size_t trial_browse(const trial *self, const char *queue, trial_sight *sights, s
     return count;
 }
 
+size_t trial_missing(const trial *self, const char *queue, size_t count, int attempt, size_t *held)
+{
+    trial_sight *sights = calloc(4 * count, sizeof *sights);
+    bool *found = calloc(count, sizeof *found);
+    size_t missing = count;
+    ck_assert_ptr_nonnull(sights);
+    ck_assert_ptr_nonnull(found);
+    *held = trial_browse(self, queue, sights, 4 * count);
+    for (size_t i = 0; i < *held; i++) {
+        size_t number = strtoul(acemq_envelope_id(sights[i].envelope), NULL, 10);
+        ck_assert_uint_lt(number, count);
+        ck_assert_int_eq(acemq_envelope_attempt(sights[i].envelope), attempt);
+        missing -= found[number] ? 0 : 1;
+        found[number] = true;
+        trial_sight_free(&sights[i]);
+    }
+    free(found);
+    free(sights);
+    return missing;
+}
+
 void trial_only(const trial *self, const char *queue, trial_sight *sight)
 {
     size_t count = trial_browse(self, queue, sight, 1);

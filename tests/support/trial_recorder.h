@@ -71,6 +71,9 @@ void trial_record_end(trial_recorder *self);
 
 /* The messages of a queue as they lie there, put back afterwards. Each is freed by the caller. */
 size_t trial_browse(const trial *self, const char *queue, trial_sight *sights, size_t room);
+/* Of the messages with the ids 0 to `count` - 1, how many are not in the queue. It holds no others,
+ * each at this attempt; some may be there up to four times. `held`: how many it holds. */
+size_t trial_missing(const trial *self, const char *queue, size_t count, int attempt, size_t *held);
 /* The only message of a queue. */
 void trial_only(const trial *self, const char *queue, trial_sight *sight);
 
